@@ -157,7 +157,7 @@ class Life:
     # What is asked
 
     def found(self, asked: dict[str, Any], step: Step) -> dict[str, Any]:
-        return {word: self.shown(word, each, step) for word, each in asked.items()}
+        return {word: ASKED[word](self, each, step) for word, each in asked.items()}
 
     def fits(self, asked: dict[str, Any], step: Step) -> bool:
         return fits(self.found(asked, step), self.expected(asked, step))
@@ -172,57 +172,53 @@ class Life:
             return value.replace("{wd}", str(self.world.folder(self.tasks[step["task"]]) / "wd"))
         return value
 
-    def shown(self, word: str, asked: Any, step: Step) -> Any:
-        world = self.world
-        task, pool = self.tasks.get(step.get("task") or step.get("done") or ""), self.pools.get(step.get("pool", "pool"))
-        match word:
-            case "info":
-                return world.work.tasks.get(task).record["execution"] if task else None
-            case "output":
-                return world.output(task) if task else None
-            case "files":
-                folder = world.pools.task_folder(task, world.work.node_of(task)) if task else None
-                return {name: _text(folder / name) if folder else None for name in asked}
-            case "modes":
-                return {name: f"{(world.folder(task) / name).stat().st_mode & 0o777:o}" for name in asked} if task else None
-            case "told":
-                return {name: _text(self.folder / name) for name in asked}
-            case "sent":
-                return {name: _names(world.blobs.root / name) for name in asked}
-            case "blob":
-                return {name: _text(world.blobs.root / name) for name in asked}
-            case "state":
-                return {name: world.state_of(self.tasks[name]) for name in asked}
-            case "states":
-                return {name: world.states(self.pools[name]) for name in asked}
-            case "nodes":
-                return world.pools.nodes(pool) if pool else None
-            case "on node":
-                root = world.pools.node_folder(pool, world.pools.nodes(pool)[0]["id"]) if pool else None
-                return {name: _text(root / name) if root else None for name in asked}
-            case "status":
-                return world.pools.status(pool) if pool else None
-            case "folders":
-                return len(list((world.state / "batch").iterdir()))
-            case "containers":
-                return _names(world.state / "batch", "*/root/volatile/containers/*")
-            case "shared":
-                share = storage_accounts.share_folder(world.services.settings, "store", "share")
-                return {name: _text(share / name) for name in asked}
-            case "subtasks":
-                return world.pools.subtasks(task) if task else None
-            case "living" | "dead":
-                return [name for name in asked if is_dead(int(_text(self.folder / name) or 0)) is (word == "dead")]
-            case "preparations":
-                return world.pools.preparations(ACCOUNT, step["of"])
-            case _:
-                raise AssertionError(f"no word {word}")
+    def key(self, step: Step) -> TaskKey:
+        return self.tasks[step.get("task") or step["done"]]
+
+    def nodes_of(self, step: Step) -> list[dict[str, Any]]:
+        return self.world.pools.nodes(self.pools[step.get("pool", "pool")])
+
+    def root(self, step: Step) -> Path:
+        """The folder of the pool's first node."""
+        found = self.world.pools.node_folder(self.pools[step.get("pool", "pool")], self.nodes_of(step)[0]["id"])
+        assert found is not None
+        return found
+
+    def files(self, asked: Any, step: Step) -> dict[str, str | None]:
+        folder = self.world.pools.task_folder(self.key(step), self.world.work.node_of(self.key(step)))
+        return {name: _text(folder / name) if folder else None for name in asked}
+
+    def shared(self) -> Path:
+        return storage_accounts.share_folder(self.world.services.settings, "store", "share")
+
+    def are(self, dead: bool, names: list[str]) -> list[str]:
+        return [name for name in names if is_dead(int(_text(self.folder / name) or 0)) is dead]
 
 
-ASKED = (
-    *("info", "output", "files", "modes", "told", "sent", "blob", "state", "states", "nodes", "on node", "status", "folders"),
-    *("preparations", "containers", "shared", "living", "dead", "subtasks"),
-)
+# What is found where a step says what is expected, by its words
+ASKED: dict[str, Callable[[Life, Any, Step], Any]] = {
+    "info": lambda life, _, step: life.world.work.tasks.get(life.key(step)).record["execution"],
+    "output": lambda life, _, step: life.world.output(life.key(step)),
+    "files": lambda life, asked, step: life.files(asked, step),
+    "modes": lambda life, asked, step: {
+        name: f"{(life.world.folder(life.key(step)) / name).stat().st_mode & 0o777:o}" for name in asked
+    },
+    "told": lambda life, asked, _: {name: _text(life.folder / name) for name in asked},
+    "sent": lambda life, asked, _: {name: _names(life.world.blobs.root / name) for name in asked},
+    "blob": lambda life, asked, _: {name: _text(life.world.blobs.root / name) for name in asked},
+    "state": lambda life, asked, _: {name: life.world.state_of(life.tasks[name]) for name in asked},
+    "states": lambda life, asked, _: {name: life.world.states(life.pools[name]) for name in asked},
+    "nodes": lambda life, _, step: life.nodes_of(step),
+    "on node": lambda life, asked, step: {name: _text(life.root(step) / name) for name in asked},
+    "status": lambda life, _, step: life.world.pools.status(life.pools[step.get("pool", "pool")]),
+    "folders": lambda life, *_: len(list((life.world.state / "batch").iterdir())),
+    "containers": lambda life, *_: _names(life.world.state / "batch", "*/root/volatile/containers/*"),
+    "shared": lambda life, asked, _: {name: _text(life.shared() / name) for name in asked},
+    "subtasks": lambda life, _, step: life.world.pools.subtasks(life.key(step)),
+    "living": lambda life, asked, _: life.are(False, asked),
+    "dead": lambda life, asked, _: life.are(True, asked),
+    "preparations": lambda life, _, step: life.world.pools.preparations(ACCOUNT, step["of"]),
+}
 
 
 def fits(found: Any, asked: Any) -> bool:
