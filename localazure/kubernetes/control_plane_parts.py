@@ -13,8 +13,9 @@ import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from azure_gpu.formats import bounded_yaml
 from localazure.containers import machine
 from localazure.folder import SECRET_MODE, write_whole
 from localazure.kubernetes import control_plane, kubeconfigs
@@ -77,10 +78,6 @@ def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _INHERITED if name in os.environ}
 
 
-_HEALTH_PATHS = ("/livez", "/readyz", "/healthz")  # the only ones that nobody has to say their name for
-_ALLOWED_FOR, _REFUSED_FOR = "2s", "1s"  # a role that is granted holds a second later; AKS says that it may take minutes
-
-
 class Outside(NamedTuple):
     """The embedded Azure, as a control plane with Entra meets it."""
 
@@ -92,12 +89,16 @@ class Outside(NamedTuple):
 
 def write_files(folder: ClusterFolder, server: str, outside: Outside | None) -> None:
     """Configuration of the API server, and with what its clients connect, or it as one of the embedded Azure."""
-    to_azure = folder.control_plane / "azure.kubeconfig" if outside and outside.webhook else None
-    contents = {
-        folder.control_plane / "authentication.json": _authentication_of(outside),
-        folder.control_plane / "authorization.json": _authorization_of(to_azure),
-    }
-    if outside and to_azure:
+    said = bounded_yaml.load(Path(__file__).with_name("api_server.yaml").read_text(encoding="utf-8"))
+    contents = {folder.control_plane / f"{name}.json": said[name] for name in ("authentication", "authorization")}
+    if outside:
+        trusted = {"certificateAuthority": outside.authority.read_text(encoding="ascii")}
+        issuer = {"url": outside.issuer, "audiences": [ENTRA_SERVER_APP], **trusted}
+        said["authentication"]["jwt"] = [{"issuer": issuer, **said["entra"]}]
+    if outside and outside.webhook:
+        to_azure = folder.control_plane / "azure.kubeconfig"
+        said["azure"]["webhook"]["connectionInfo"]["kubeConfigFile"] = str(to_azure)
+        said["authorization"]["authorizers"].append(said["azure"])
         cluster = {"server": outside.webhook, "certificate-authority": str(outside.authority)}
         contents[to_azure] = kubeconfigs.config("azure", cluster, {"token": outside.secret})
     for name in ("controller-manager", "scheduler"):
@@ -109,37 +110,3 @@ def write_files(folder: ClusterFolder, server: str, outside: Outside | None) -> 
 
 def server_of(ports: Mapping[str, int]) -> str:
     return f"https://{HOST}:{ports['api_server']}"
-
-
-def _authentication_of(entra: Outside | None) -> dict[str, Any]:
-    known = entra and {
-        "issuer": {
-            "url": entra.issuer,
-            "audiences": [ENTRA_SERVER_APP],
-            "certificateAuthority": entra.authority.read_text(encoding="ascii"),
-        },
-        "claimMappings": {"username": {"claim": "oid", "prefix": ""}, "groups": {"claim": "groups", "prefix": ""}},
-    }
-    return {
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "AuthenticationConfiguration",
-        "jwt": [known] if known else [],
-        "anonymous": {"enabled": True, "conditions": [{"path": path} for path in _HEALTH_PATHS]},
-    }
-
-
-def _authorization_of(azure: Path | None) -> dict[str, Any]:
-    authorizers: list[dict[str, Any]] = [{"type": "Node", "name": "node"}, {"type": "RBAC", "name": "rbac"}]
-    if azure:
-        webhook = {
-            "authorizedTTL": _ALLOWED_FOR,
-            "unauthorizedTTL": _REFUSED_FOR,
-            "timeout": "3s",
-            "subjectAccessReviewVersion": "v1",
-            "matchConditionSubjectAccessReviewVersion": "v1",
-            "failurePolicy": "NoOpinion",  # while the embedded Azure is away nobody is allowed anything by it
-            "connectionInfo": {"type": "KubeConfigFile", "kubeConfigFile": str(azure)},
-            "matchConditions": [{"expression": "!request.user.startsWith('system:')"}],  # Kubernetes' own are none of Entra's
-        }
-        authorizers.append({"type": "Webhook", "name": "azure", "webhook": webhook})
-    return {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthorizationConfiguration", "authorizers": authorizers}

@@ -8,7 +8,6 @@ import asyncio
 import logging
 import shutil
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import Any
 
 from localazure.kubernetes import draining
@@ -99,12 +98,12 @@ class Agent:
                     self._placed.set()
                     for folder in self.files.node("any").parent.glob("*/"):
                         if folder.name not in records:
-                            self._removing(self._remove_left(folder))
+                            self._removing(self._remove(folder.name, None))
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _apply(self, records: dict[str, Body]) -> None:
         for name in [name for name in self.nodes if name not in records]:
-            self._removing(self._remove(self.nodes.pop(name)))
+            self._removing(self._remove(name, self.nodes.pop(name)))
         for name, record in records.items():
             if name in self.nodes:
                 if self.nodes[name].record != record:
@@ -122,29 +121,26 @@ class Agent:
         self._removals.add(task)
         task.add_done_callback(self._removals.discard)
 
-    async def _remove_left(self, folder: Path) -> None:
-        """A node that was taken away while no agent ran."""
-        await deregister(self.api, folder.name)
-        await self.reflected.synced.wait()
-        left = [pod for pod in self.reflected.known.values() if pod["spec"].get("nodeName") == folder.name]
-        await asyncio.gather(*(draining.lose(self.api, pod) for pod in left))
-        if folder.name not in self.nodes:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    async def _remove(self, name: str, node: Node | None) -> None:
+        """The machine is gone: its object first, so that nothing is placed on it any more, then what was on it.
 
-    async def _remove(self, node: Node) -> None:
-        """The machine is gone: its object first, so that nothing is placed on it any more, then what was on it."""
-        await node.remove(self.api)
-        await self._kubelet.unserve(node.name)
-        left = [pod for pod in self.reflected.known.values() if pod["spec"].get("nodeName") == node.name]
-        for pod in left:
-            if pod["metadata"]["uid"] in self.pods:
-                self.pods[pod["metadata"]["uid"]].gone()
-        await asyncio.gather(*(draining.lose(self.api, pod) for pod in left))
-        workers = [self._workers[uid] for pod in left if (uid := pod["metadata"]["uid"]) in self._workers]
-        if workers:
+        `node`: None where it was taken away while no agent ran.
+        """
+        if node is None:
+            await deregister(self.api, name)
+            await self.reflected.synced.wait()
+        else:
+            await node.remove(self.api)
+            await self._kubelet.unserve(name)
+        left = {uid: pod for uid, pod in self.reflected.known.items() if pod["spec"].get("nodeName") == name}
+        for uid in left:
+            if uid in self.pods:
+                self.pods[uid].gone()
+        await asyncio.gather(*(draining.lose(self.api, pod) for pod in left.values()))
+        if workers := [self._workers[uid] for uid in left if uid in self._workers]:
             await asyncio.wait(workers)
-        if node.name not in self.nodes:  # another machine by this name may be there by now
-            await asyncio.to_thread(shutil.rmtree, node.folder, ignore_errors=True)
+        if name not in self.nodes:  # another machine by this name may be there by now
+            await asyncio.to_thread(shutil.rmtree, self.files.node(name), ignore_errors=True)
 
     # Pods
 

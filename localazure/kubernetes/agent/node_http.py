@@ -30,20 +30,20 @@ class Request(NamedTuple):
     def query(self) -> dict[str, list[str]]:
         return parse_qs(urlsplit(self.target).query, keep_blank_values=True)
 
-    def parameter(self, name: str, default: str = "") -> str:
-        return self.query.get(name, [default])[-1]
+    def parameter(self, name: str) -> str:
+        return self.query.get(name, [""])[-1]
 
     def header(self, name: str) -> str:
         return next((text for key, text in self.headers if key.lower() == name.lower()), "")
 
-    async def answer(self, status: int, content: str | bytes, kind: str = "text/plain; charset=utf-8") -> None:
-        body = content.encode() if isinstance(content, str) else content
-        self.writer.write(_head(status, [("Content-Type", kind), ("Content-Length", str(len(body)))]) + body)
+    async def answer(self, status: int, text: str) -> None:
+        body = text.encode()
+        self.writer.write(_head(status, "text/plain; charset=utf-8", ("Content-Length", str(len(body)))) + body)
         await self.writer.drain()
 
-    async def begin(self, kind: str = "text/plain") -> None:
+    async def begin(self) -> None:
         """An answer in pieces."""
-        self.writer.write(_head(200, [("Content-Type", kind), ("Transfer-Encoding", "chunked")]))
+        self.writer.write(_head(200, "text/plain", ("Transfer-Encoding", "chunked")))
         await self.writer.drain()
 
     async def piece(self, content: bytes) -> None:
@@ -97,6 +97,6 @@ async def _connection(handler: Handler, reader: asyncio.StreamReader, writer: as
             return
 
 
-def _head(status: int, headers: list[tuple[str, str]]) -> bytes:
-    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{name}: {text}" for name, text in headers)]
+def _head(status: int, kind: str, length: tuple[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", f"Content-Type: {kind}", ": ".join(length)]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
