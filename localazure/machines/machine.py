@@ -80,11 +80,11 @@ class Machine:
     def identity_variables(self) -> dict[str, str]:
         return identity_tokens.metadata_variables(self.record["secret"], self.context.services)
 
-    def environment(self, home: Path | None = None) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """What every command on the machine finds; made from scratch, so that nothing of this server's own gets there."""
         return {
             "PATH": programs.path_of(self.folder, machines_path()),
-            "HOME": str(home or self.root / _ROOT_HOME),
+            "HOME": str(self.root / _ROOT_HOME),
             "USER": "root",
             "LOGNAME": "root",
             "LANG": "C.UTF-8",
