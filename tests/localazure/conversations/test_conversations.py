@@ -90,7 +90,7 @@ class Conversation:
         asked = {"api-version": str(version)} if version else {}
         asked |= dict(each.split("=", 1) for each in query.split("&") if each)
         given = step.get("body")
-        body: Any = copy.deepcopy(self._file["bodies"][given] if isinstance(given, str) else given)
+        body: Any = copy.deepcopy(self._file["bodies"].get(given, given) if isinstance(given, str) else given)
         for place, value in step.get("with", {}).items():
             *above, last = place.split(".")
             below: Any = body

@@ -1,5 +1,4 @@
-"""Clusters of AKS: operations that collide, pools that begin with a node, reviews that are refused, addresses that lead nowhere,
-and what AKS does by itself."""
+"""Clusters of AKS: reviews that are refused, addresses that lead nowhere, and what AKS does by itself."""
 
 import asyncio
 import base64
@@ -17,44 +16,7 @@ from localazure.weather.parts import PARTS
 from tests.localazure.parts import arm_id
 from tests.localazure.weather.conftest import Time, on
 from tests.support.embedded import SUBSCRIPTION
-from tests.support.managed_clusters import CLUSTER, ArmHarness, cluster, pool
-
-T4, A100 = f"{CLUSTER}/agentPools/t4", f"{CLUSTER}/agentPools/a100"
-
-
-def test_two_pools_of_one_cluster_are_not_changed_at_a_time(arm: ArmHarness, time: Time) -> None:
-    on(arm, "slow-operations", "pool-conflicts")
-    first = arm.put(T4, pool())
-    assert first.status_code == 201
-    refused = arm.put(A100, pool())
-    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "OperationNotAllowed")
-    assert "Another agentpool operation (t4 - Creating) is in progress" in refused.json()["error"]["message"]
-    assert arm.put(CLUSTER, cluster()).status_code == 409
-    assert arm.delete(f"{CLUSTER}/agentPools/system").status_code in (400, 409)
-    time.move(2)
-    arm.succeeded(first)
-    assert arm.put(A100, pool()).status_code == 201
-    time.move(2)
-
-
-def test_in_calm_weather_they_are(arm: ArmHarness) -> None:
-    assert [arm.put(path, pool()).status_code for path in (T4, A100)] == [201, 201]
-
-
-def test_a_pool_without_a_count_begins_with_one_node_whatever_its_least_is(arm: ArmHarness) -> None:
-    def of(least: int) -> dict[str, Any]:
-        body = pool(enableAutoScaling=True, minCount=least, maxCount=4, type="VirtualMachineScaleSets")
-        del body["properties"]["count"]
-        return body
-
-    arm.succeeded(arm.put(A100, of(0)))
-    assert arm.get(A100).json()["properties"]["count"] == 0
-    on(arm, "pool-count")
-    arm.succeeded(arm.put(T4, of(0)))
-    assert arm.get(T4).json()["properties"]["count"] == 1
-    refused = arm.put(f"{CLUSTER}/agentPools/two", of(2))
-    assert refused.status_code == 400
-    assert "count was 1. It must be greater or equal to minCount:2" in refused.json()["error"]["message"]
+from tests.support.managed_clusters import CLUSTER, ArmHarness, cluster
 
 
 def test_the_kubeconfig_of_a_private_cluster_leads_nowhere(arm: ArmHarness, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,15 +38,6 @@ def test_the_kubeconfig_of_a_private_cluster_leads_nowhere(arm: ArmHarness, monk
     for network, is_inside in ((f"{nodes}2", False), (nodes, True)):
         arm.services.deviations.faults = [parse({"kind": "inside", "name": network})]
         assert ("127.0.0.1" in told(private)) is is_inside
-
-
-def test_a_new_subscription_has_no_azure_network_policies(arm: ArmHarness) -> None:
-    body = cluster(networkProfile={"networkPlugin": "azure", "networkPolicy": "azure"})
-    arm.succeeded(arm.put(CLUSTER, body))
-    on(arm, "no-policy-manager")
-    answer = arm.put(f"{CLUSTER}-new", body)
-    assert (answer.status_code, answer.json()["error"]["target"]) == (400, "networkProfile.networkPolicy")
-    arm.succeeded(arm.put(CLUSTER, body))  # what is there stays
 
 
 def test_a_cluster_with_a_channel_upgrades_itself_and_its_nodes(arm: ArmHarness, time: Time) -> None:
