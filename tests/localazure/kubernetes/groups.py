@@ -31,8 +31,8 @@ def told() -> Path:
 
 def released(control_plane: ControlPlane, file: Path, chart: str, version: str, values: Mapping[str, Any]) -> None:
     """A release of the chart in the namespace `<chart>-system`, waited for."""
-    environment = {GROUPS_TOLD: str(file), "KUBECONFIG": str(control_plane.kubeconfig)}
-    settings = read_settings({}, environment)
+    environment = {GROUPS_TOLD: str(file)}
+    settings = read_settings({"kubeconfig": control_plane.kubeconfig.read_text()}, environment)
     assert settings.access is not None, settings.problem
     waiting = Waiting(Cluster(Api(settings.access), ""), Event(), lambda *_: None)
     inputs = {

@@ -1,5 +1,7 @@
 """A GPU that can't be had: without quota or capacity a replica waits, says why, and runs as soon as there is room."""
 
+from typing import Any
+
 from tests.localazure.apps.sdk import Apps, containers
 
 
@@ -10,7 +12,11 @@ def test_a_replica_waits_for_a_gpu_and_says_why(apps: Apps, job_name: str) -> No
     apps.azure.fault("capacity", location="westeurope")
     try:
         execution = apps.start(job_name)
-        waiting = apps.azure.until(lambda: containers(apps.execution(job_name, execution)), "the replica waits")[0]
+
+        def told() -> list[dict[str, Any]]:
+            return [each for each in containers(apps.execution(job_name, execution)) if "additionalInformation" in each]
+
+        waiting = apps.azure.until(told, "the replica says why it waits")[0]
         assert waiting["additionalInformation"].startswith("There is no capacity for the workload profile Consumption-GPU-NC8as")
         assert (apps.execution(job_name, execution)["status"], waiting["status"]) == ("Running", "Waiting")
     finally:
