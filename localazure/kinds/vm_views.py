@@ -44,9 +44,8 @@ def extensions_of(resource: Resource, services: Services) -> list[Resource]:
 
 
 def extension_view(extension: Resource) -> Body:
-    state, shown = {"Succeeded": ("succeeded", "succeeded"), "Failed": ("failed/1", "failed")}.get(
-        extension.state, ("transitioning", "in progress")
-    )
+    ended = {"Succeeded": ("succeeded", "succeeded"), "Failed": ("failed/1", "failed")}
+    state, shown = ended.get(extension.state, ("transitioning", "in progress"))
     message = str(extension.private.get("message") or "")
     status = {**_status(state, f"Provisioning {shown}", extension.changed_at), "message": message}
     return {"name": extension.id.name, **_handler(extension), "statuses": [status]}
