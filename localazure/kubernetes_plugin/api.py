@@ -42,11 +42,8 @@ class UnreachableError(Exception):
 class Api:
     """One server and one user. Threads share it; nothing is started before the first request. `opened`: the way to the server."""
 
-    def __init__(
-        self, access: Access, read_s: float = READ_S, *, opened: Callable[[Access], urllib3.HTTPConnectionPool] = Proxy
-    ) -> None:
+    def __init__(self, access: Access, *, opened: Callable[[Access], urllib3.HTTPConnectionPool] = Proxy) -> None:
         self._access = access
-        self._read = read_s
         self._opened = opened
         self._lock = threading.Lock()
         self._pool: urllib3.HTTPConnectionPool | None = None
@@ -83,7 +80,7 @@ class Api:
         address = f"{path}?{urlencode(query)}" if query else path
         # JSON is YAML, so one form serves every body.
         content = None if body is None else json.dumps(body).encode()
-        return self._send(method, address, content, content_type, self._read)
+        return self._send(method, address, content, content_type, READ_S)
 
     def _send(self, method: str, address: str, content: bytes | None, content_type: str, read_s: float) -> Object:
         headers = {"Accept": "application/json", "User-Agent": _AGENT}

@@ -1,34 +1,13 @@
 """Which kind of object a resource is, and which resources this plugin refuses by name."""
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from localazure.plugin.installation import how_to_have
 
-# Kubernetes' own groups; other groups come from CustomResourceDefinitions or aggregated servers.
-BUILT_IN_GROUPS = frozenset(
-    {
-        "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
-        "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io",
-        "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io",
-        "internal.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "policy", "rbac.authorization.k8s.io",
-        "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
-    }
-)  # fmt: skip
-
-# Of those groups, what lives in no namespace (`kubectl api-resources --namespaced=false` of 1.36, and kinds of older versions).
-_CLUSTER_WIDE = frozenset(
-    {
-        "APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding",
-        "ClusterTrustBundle", "ComponentStatus", "CustomResourceDefinition", "DeviceClass", "DeviceTaintRule",
-        "FlowSchema", "IPAddress", "IngressClass", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
-        "MutatingWebhookConfiguration", "Namespace", "Node", "PersistentVolume", "PriorityClass",
-        "PriorityLevelConfiguration", "ResourceSlice", "RuntimeClass", "SelfSubjectAccessReview", "SelfSubjectReview",
-        "SelfSubjectRulesReview", "ServiceCIDR", "StorageClass", "StorageVersion", "StorageVersionMigration",
-        "SubjectAccessReview", "TokenReview", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
-        "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
-    }
-)  # fmt: skip
+TABLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text(encoding="utf-8"))
 
 
 class Kind(NamedTuple):
@@ -49,12 +28,12 @@ class Kind(NamedTuple):
 
     @property
     def built_in(self) -> bool:
-        return self.group in BUILT_IN_GROUPS
+        return self.group in TABLE["built_in_groups"]
 
     @property
     def namespaced(self) -> bool | None:
         """None: only a server that has the kind knows."""
-        return self.name not in _CLUSTER_WIDE if self.built_in else None
+        return self.name not in TABLE["cluster_wide"] if self.built_in else None
 
     def __str__(self) -> str:
         return f"{self.api_version}/{self.name}"
@@ -94,7 +73,7 @@ def _refusal(token: str, inputs: Mapping[str, Any]) -> str:
             f"the resource type '{token}' ({what}) is not implemented by this stand-in of pulumi-kubernetes; "
             f"{how_to_have('kubernetes')}"
         )
-    if name.endswith("List") and module.split("/")[0].removeprefix("core") in BUILT_IN_GROUPS:
+    if name.endswith("List") and module.split("/")[0].removeprefix("core") in TABLE["built_in_groups"]:
         return (
             f"'{token}': lists exist for YAML manifests and Helm charts and cannot be created directly; "
             "use the type of what is in them"

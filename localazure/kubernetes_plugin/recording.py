@@ -50,11 +50,6 @@ class Recorder(Provider):
     def Delete(self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
         return Empty()
 
-    @property
-    def _settings(self) -> Settings:
-        """A change is shown, also where it would be skipped for a cluster that doesn't answer."""
-        return super()._settings._replace(on=frozenset())
-
     def _release_problems(self, inputs: Properties) -> list[str]:  # noqa: ARG002
         """No chart is rendered, so that none has to be there."""
         return []

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from localazure.kubernetes.agent.settings import VERSION
 from localazure.kubernetes.programs import GROUPS_TOLD
@@ -32,22 +32,13 @@ _CHARTS = {  # by their address: the chart's name
     "oci://registry.k8s.io/jobset/charts/jobset": "jobset",
     "oci://registry.k8s.io/kueue/charts/kueue": "kueue",
 }
+# `compat` is the SDK's word.
 _TAKEN = frozenset(
     {
-        "chart",
-        "version",
-        "name",
-        "namespace",
-        "createNamespace",
-        "values",
-        "timeout",
-        "skipAwait",
-        "atomic",
-        "cleanupOnFail",
-        "compat",  # which the SDK says
-        "description",
+        "chart", "version", "name", "namespace", "createNamespace", "values", "timeout", "skipAwait", "atomic", "cleanupOnFail",
+        "compat", "description",
     }
-)
+)  # fmt: skip
 _REPLACING = ("name", "namespace")
 _MANAGER = "helm"
 _OBJECTS = "__objects"  # what the release has made: group and version, kind, namespace, name of each
@@ -59,23 +50,6 @@ _PRIVILEGED, _MOVED = 1024, 10_000
 # An API of Kueue's own that lists what waits; where nobody serves it, the cluster can't list what it has.
 _NOT_MADE = ("APIService",)
 _WAITED_FOR = ("Deployment",)
-
-
-class Release(NamedTuple):
-    """What is requested."""
-
-    name: str
-    namespace: str
-    chart: str
-    version: str
-    values: Object
-    create_namespace: bool
-    waits: bool
-    timeout_s: float
-
-    @property
-    def identity(self) -> str:
-        return f"{self.namespace}/{self.name}"
 
 
 def problems(inputs: Mapping[str, Any], environment: Mapping[str, str]) -> list[str]:
@@ -127,49 +101,43 @@ class Releases:
 
     def apply(self, urn: str, inputs: Properties, old: Mapping[str, Any] | None = None) -> State:
         """Installs it, or upgrades the release that `old` is the state of. ValueError, PartialError."""
-        release = _read(inputs)
-        rendered = list(self._rendered(release))
+        rendered = list(self._rendered(inputs))
         names = [_names(each, self._cluster) for each in rendered]
         first = itertools.takewhile(lambda each: each["kind"] == "CustomResourceDefinition", rendered)
-        kept = sum(1 for _ in first)  # of a chart's crds/; those of its templates come after other kinds, and go with the release
-        state = State(release.identity, {**inputs, **_outputs(release, names, kept)}, dict(inputs))
+        # Of a chart's crds/; those of its templates come after other kinds, and go with the release.
+        state = _state(inputs, names, kept=sum(1 for _ in first))
         try:
-            if release.create_namespace:
-                self._put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": release.namespace}})
+            if inputs.get("createNamespace"):
+                self._put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": inputs["namespace"]}})
             for each in rendered:
                 self._put(each)
             for gone in [each for each in (old or {}).get(_OBJECTS) or [] if each not in names]:
                 self._remove(gone)
-            for each in rendered if release.waits else ():
+            for each in () if inputs.get("skipAwait") else rendered:
                 if each["kind"] in _WAITED_FOR:
-                    self._await(urn, each, release.timeout_s)
+                    self._await(urn, each, float(inputs.get("timeout") or _SECONDS))
         except (ApiError, NoMatchError, NotReadyError) as error:
-            reason = f"the release {release.identity} isn't there as a whole: {error}"
+            reason = f"the release {state.id} isn't there as a whole: {error}"
             raise PartialError(state, reason, getattr(error, "more", ())) from error
         return state
 
     def there(self, outputs: Mapping[str, Any]) -> bool:
         """Whether anything of the release is in the cluster that would go with it."""
-        return any(self._find(each) is not None for each in (outputs.get(_OBJECTS) or [])[int(outputs.get(_KEPT) or 0) :])
+        return any(self._cluster.api.find(path) is not None for path in map(self._path, _leaving(outputs)) if path)
 
     def delete(self, outputs: Mapping[str, Any]) -> None:
         """What was installed last goes first."""
-        for each in reversed((outputs.get(_OBJECTS) or [])[int(outputs.get(_KEPT) or 0) :]):
+        for each in reversed(_leaving(outputs)):
             self._remove(each)
 
-    def _rendered(self, release: Release) -> Iterator[Object]:
+    def _rendered(self, inputs: Properties) -> Iterator[Object]:
         folder = _folder(self._environment)
         if folder is None:
             raise ValueError("this machine has no build of Helm charts; `make groups` makes one")
+        chart = _chart(folder, inputs["chart"], inputs.get("version") or "")
         done = self._run(
-            [
-                str(folder / "charts"),
-                str(_chart(folder, release.chart, release.version)),
-                release.name,
-                release.namespace,
-                VERSION,
-            ],
-            input=json.dumps(release.values),
+            [str(folder / "charts"), str(chart), inputs["name"], inputs["namespace"], VERSION],
+            input=json.dumps(inputs.get("values") or {}),
             capture_output=True,
             text=True,
             check=False,
@@ -181,12 +149,9 @@ class Releases:
             each = _reachable(json.loads(line), first)
             if each["kind"] not in _NOT_MADE:
                 metadata = each.setdefault("metadata", {})
-                if self._namespaced(each):
-                    metadata.setdefault("namespace", release.namespace)
+                if self._cluster.namespaced(_kind(each)):
+                    metadata.setdefault("namespace", inputs["namespace"])
                 yield each
-
-    def _namespaced(self, thing: Object) -> bool:
-        return self._cluster.namespaced(_kind(thing))
 
     def _put(self, thing: Object) -> None:
         self._retried(
@@ -211,26 +176,31 @@ class Releases:
         live = self._cluster.api.find(self._cluster.path_of(_kind(thing), thing)) or thing
         until_ready(self._waiting, urn, _kind(thing), live, thing, timeout_s)
 
-    def _find(self, named: list[str]) -> Object | None:
+    def _path(self, named: list[str]) -> str:
+        """Empty where the server doesn't have the kind any more."""
         api_version, kind, namespace, name = named
         try:
-            return self._cluster.api.find(self._cluster.path(Kind.of(api_version, kind), namespace, name))
+            return self._cluster.path(Kind.of(api_version, kind), namespace, name)
         except NoMatchError:
-            return None
+            return ""
 
     def _remove(self, named: list[str]) -> None:
-        api_version, kind, namespace, name = named
+        path = self._path(named)
         try:
-            self._cluster.api.delete(self._cluster.path(Kind.of(api_version, kind), namespace, name), "Background")
-        except (ApiError, NoMatchError) as error:
-            if isinstance(error, ApiError) and error.status != 404:
+            if path:
+                self._cluster.api.delete(path, "Background")
+        except ApiError as error:
+            if error.status != 404:
                 raise
+
+
+def _leaving(outputs: Mapping[str, Any]) -> list[list[str]]:
+    return (outputs.get(_OBJECTS) or [])[int(outputs.get(_KEPT) or 0) :]
 
 
 def recorded(inputs: Properties) -> State:
     """A release where nothing runs."""
-    release = _read(inputs)
-    return State(release.identity, {**inputs, **_outputs(release, [], 0)}, dict(inputs))
+    return _state(inputs, [], 0)
 
 
 def _first_port() -> int:
@@ -256,30 +226,20 @@ def _reachable(thing: Object, first: int) -> Object:
     return thing
 
 
-def _read(inputs: Mapping[str, Any]) -> Release:
-    return Release(
-        name=str(inputs["name"]),
-        namespace=str(inputs["namespace"]),
-        chart=str(inputs["chart"]),
-        version=str(inputs.get("version") or ""),
-        values=dict(inputs.get("values") or {}),
-        create_namespace=bool(inputs.get("createNamespace")),
-        waits=not inputs.get("skipAwait"),
-        timeout_s=float(inputs.get("timeout") or _SECONDS),
-    )
-
-
-def _outputs(release: Release, names: list[list[str]], kept: int) -> Properties:
+def _state(inputs: Properties, names: list[list[str]], kept: int) -> State:
     by_kind: dict[str, list[str]] = {}
     for api_version, kind, namespace, name in names:
         by_kind.setdefault(f"{kind}.{api_version}", []).append(f"{namespace}/{name}" if namespace else name)
     status = {
-        "name": release.name,
-        "namespace": release.namespace,
-        "chart": _CHARTS.get(release.chart, release.chart),
-        "version": release.version,
+        "name": inputs["name"],
+        "namespace": inputs["namespace"],
+        "chart": _CHARTS.get(inputs["chart"], inputs["chart"]),
+        "version": inputs.get("version") or "",
+        "revision": 1,
+        "status": "deployed",
     }
-    return {"resourceNames": by_kind, "status": {**status, "revision": 1, "status": "deployed"}, _OBJECTS: names, _KEPT: kept}
+    outputs = {**inputs, "resourceNames": by_kind, "status": status, _OBJECTS: names, _KEPT: kept}
+    return State(f"{inputs['namespace']}/{inputs['name']}", outputs, dict(inputs))
 
 
 def _names(thing: Object, cluster: Cluster) -> list[str]:

@@ -14,7 +14,7 @@ from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import plugin_pb2, provider_pb2
 
 from localazure.kubernetes_plugin import objects, releases, values
-from localazure.kubernetes_plugin.api import READ_S, Api, ApiError, UnreachableError
+from localazure.kubernetes_plugin.api import Api, ApiError, UnreachableError
 from localazure.kubernetes_plugin.changes import changes
 from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
 from localazure.kubernetes_plugin.engine_log import EngineLog
@@ -96,9 +96,6 @@ class Provider(Plugin):
 
     @_answers_errors
     def Check(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802, ARG002
-        if "skipUpdateUnreachable" in self._settings.on and request.olds.fields and self._cluster.unreachable:
-            self._log.warning(request.urn, "the cluster is unreachable, so this object is left as it was (skipUpdateUnreachable)")
-            return provider_pb2.CheckResponse(inputs=request.olds)
         marked = sent(from_struct(request.news, keep_secrets=True))
         inputs, old = values.with_data(opened(marked)), opened(sent(from_struct(request.olds)))
         if token_of(request.urn) == releases.TYPE:
@@ -231,8 +228,7 @@ class Provider(Plugin):
 
     def _cluster_of(self, settings: Settings) -> Cluster:
         """Nothing is asked of it yet: many a plan needs nothing of it."""
-        api = self._api(settings.access, read_s=settings.read_s or READ_S) if settings.access else None
-        return Cluster(api, settings.problem)
+        return Cluster(self._api(settings.access) if settings.access else None, settings.problem)
 
     def _tried_create(self, kind: Kind, marked: Properties) -> Properties:
         """What would be created. The inputs where only doing it could tell: with unknowns, without the namespace or the kind."""
@@ -264,8 +260,6 @@ class Provider(Plugin):
         if "deleteUnreachable" in self._settings.on:
             self._log.info(request.urn, "the object is removed only from the stack's state (deleteUnreachable)")
             return provider_pb2.ReadResponse(id="")
-        if "skipUpdateUnreachable" in self._settings.on:
-            return provider_pb2.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
         raise ValueError(
             "failed to read resource state due to unreachable cluster. If the cluster was deleted, you can remove this resource "
             f"from Pulumi state by {_FORGET}"

@@ -6,7 +6,6 @@ Kubernetes has no identity of a cluster. So: a `clusterIdentifier` decides where
 of the kubeconfig's active cluster does.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -51,13 +50,13 @@ def _active(configuration: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 _SWITCHES = {
     "deleteUnreachable": "PULUMI_K8S_DELETE_UNREACHABLE",
-    "skipUpdateUnreachable": "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE",
     "upsertExistingObjects": "PULUMI_K8S_UPSERT_EXISTING_OBJECTS",
 }
 _NOT_HERE = {
     "enableConfigMapMutable": "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE",
     "enablePatchForce": "PULUMI_K8S_ENABLE_PATCH_FORCE",
     "enableSecretMutable": "PULUMI_K8S_ENABLE_SECRET_MUTABLE",
+    "skipUpdateUnreachable": "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE",
 }
 _SERVER_SIDE = {"enableServerSideApply": "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY"}
 
@@ -69,7 +68,6 @@ class Settings(NamedTuple):
     problem: str
     namespace: str  # of objects that say none; never empty
     on: frozenset[str]  # of `_SWITCHES`
-    read_s: float  # how long a request may take; 0: the default
 
 
 def read_settings(configuration: Mapping[str, str], environment: Mapping[str, str]) -> Settings:
@@ -80,7 +78,7 @@ def read_settings(configuration: Mapping[str, str], environment: Mapping[str, st
     access, problem = _access(configuration, environment)
     namespace = configuration.get("namespace") or (access.namespace if access else "") or "default"
     on = frozenset(_on(_SWITCHES, configuration, environment, "true"))
-    return Settings(access, problem, namespace, on, _timeout(configuration, environment))
+    return Settings(access, problem, namespace, on)
 
 
 def configuration_problems(configuration: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
@@ -91,10 +89,6 @@ def configuration_problems(configuration: Mapping[str, str], environment: Mappin
     rendering = ["renderYamlToDirectory"] if configuration.get("renderYamlToDirectory") else []
     for key in [*_on(_NOT_HERE, configuration, environment, "true"), *rendering]:
         problems.append(f"kubernetes:{key} is not implemented by this stand-in of pulumi-kubernetes")
-    try:
-        _timeout(configuration, environment)
-    except (ValueError, TypeError):
-        problems.append("kubernetes:kubeClientSettings takes an object with burst, qps and timeout (seconds)")
     return problems
 
 
@@ -106,14 +100,6 @@ def _access(configuration: Mapping[str, str], environment: Mapping[str, str]) ->
     except ValueError as error:
         what = "failed to parse kubeconfig data in `kubernetes:config:kubeconfig`" if given else "unable to load a kubeconfig"
         return None, f"{what}: {error}"
-
-
-def _timeout(configuration: Mapping[str, str], environment: Mapping[str, str]) -> float:
-    given = configuration.get("kubeClientSettings")
-    settings = json.loads(given) if given else {}
-    if not isinstance(settings, dict):
-        raise ValueError(given)
-    return float(settings.get("timeout") or environment.get("PULUMI_K8S_CLIENT_TIMEOUT") or 0)
 
 
 def _on(

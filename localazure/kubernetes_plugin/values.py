@@ -25,17 +25,7 @@ _QUANTITY_MAPS = frozenset(
 )
 _QUANTITIES = frozenset({"divisor", "sizeLimit"})
 
-# Python's SDK has names of its own for fields that aren't identifiers.
-_DASHED = {
-    "x_kubernetes_embedded_resource": "x-kubernetes-embedded-resource",
-    "x_kubernetes_int_or_string": "x-kubernetes-int-or-string",
-    "x_kubernetes_list_map_keys": "x-kubernetes-list-map-keys",
-    "x_kubernetes_list_type": "x-kubernetes-list-type",
-    "x_kubernetes_map_type": "x-kubernetes-map-type",
-    "x_kubernetes_preserve_unknown_fields": "x-kubernetes-preserve-unknown-fields",
-    "x_kubernetes_validations": "x-kubernetes-validations",
-}
-_UNDERSCORED = {value: key for key, value in _DASHED.items()}
+_DASHED, _UNDERSCORED = "x-kubernetes-", "x_kubernetes_"  # Python's SDK has names of its own for what is no identifier
 
 
 def sent(value: Any) -> Any:
@@ -44,7 +34,7 @@ def sent(value: Any) -> Any:
         case Secret():
             return Secret(sent(value.value))
         case Mapping():
-            return {_DASHED.get(key, key): sent(each) for key, each in value.items() if each is not None}
+            return {_renamed(key, _UNDERSCORED, "_", "-"): sent(each) for key, each in value.items() if each is not None}
         case list():
             return [sent(each) for each in value if each is not None]
         case float() if value.is_integer():
@@ -59,11 +49,15 @@ def received(value: Any) -> Any:
         case Secret():
             return Secret(received(value.value))
         case Mapping():
-            return {_UNDERSCORED.get(key, key): received(each) for key, each in value.items()}
+            return {_renamed(key, _DASHED, "-", "_"): received(each) for key, each in value.items()}
         case list():
             return [received(each) for each in value]
         case _:
             return value
+
+
+def _renamed(key: str, beginning: str, old: str, new: str) -> str:
+    return key.replace(old, new) if key.startswith(beginning) else key
 
 
 def canonical(thing: Any, key: str = "", parent: str = "") -> Any:

@@ -7,7 +7,7 @@ provider/pkg/gen/replacement.go.
 
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -31,16 +31,12 @@ class Change:
     path: str
     key: str
     kind: Kind
+    new: Any = None
     replaces: bool = False
 
     @property
     def top_level(self) -> str:
         return self.key.split(".")[0].removesuffix("[]")
-
-    def lies_in(self, names: Collection[str]) -> bool:
-        """Whether it is, or lies inside of, one of these properties: `vmSize`, `networkProfile.podCidr`."""
-        steps = self.key.replace("[]", "").split(".")
-        return any(".".join(steps[:count]) in names for count in range(1, len(steps) + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +59,15 @@ def diff(
         if change.path == "location" and _same_location(old_inputs.get("location"), new_inputs.get("location")):
             continue
         already = change.kind is Kind.ADD and _at(old_state, change.key) == _at(new_inputs, change.key)
-        replaces = change.lies_in(replace_keys) and not already
-        changes.append(Change(change.path, change.key, change.kind, replaces))
+        changes.append(replace(change, replaces=lies_in(change.key, replace_keys) and not already))
     replaced = any(change.replaces for change in changes)
     return Diff(tuple(changes), replaced and old_inputs.get(CREATE_BEFORE_DELETE) is not True)
+
+
+def lies_in(key: str, names: Collection[str]) -> bool:
+    """Whether a key is, or lies inside of, one of these properties: `vmSize`, `networkProfile.podCidr`."""
+    steps = key.replace("[]", "").split(".")
+    return any(".".join(steps[:count]) in names for count in range(1, len(steps) + 1))
 
 
 def object_changes(old: Mapping[str, Any], new: Mapping[str, Any], path: str = "", key: str = "") -> Iterator[Change]:
@@ -76,7 +77,7 @@ def object_changes(old: Mapping[str, Any], new: Mapping[str, Any], path: str = "
         if name not in new:
             yield Change(here, here_key, Kind.DELETE)
         elif name not in old:
-            yield Change(here, here_key, Kind.ADD)
+            yield Change(here, here_key, Kind.ADD, new[name])
         else:
             yield from _changes(old[name], new[name], here, here_key)
 
@@ -93,11 +94,11 @@ def _changes(old: Any, new: Any, path: str, key: str) -> Iterator[Change]:
                 if index >= len(new):
                     yield Change(here, here_key, Kind.DELETE)
                 elif index >= len(old):
-                    yield Change(here, here_key, Kind.ADD)
+                    yield Change(here, here_key, Kind.ADD, new[index])
                 else:
                     yield from _changes(old[index], new[index], here, here_key)
         case _:
-            yield Change(path, key, Kind.UPDATE)
+            yield Change(path, key, Kind.UPDATE, new)
 
 
 def _at(values: Mapping[str, Any], key: str) -> Any:

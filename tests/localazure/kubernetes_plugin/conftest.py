@@ -148,8 +148,8 @@ def plugin(
     """A plugin that isn't configured yet, whose server is in this process or doesn't answer, and whose time is virtual."""
     time, lines = VirtualTime(), Lines()
 
-    def api(access: Access, read_s: float) -> Api:
-        return Api(access, read_s, opened=lambda _: cast(urllib3.HTTPConnectionPool, server or Nobody()))
+    def api(access: Access) -> Api:
+        return Api(access, opened=lambda _: cast(urllib3.HTTPConnectionPool, server or Nobody()))
 
     made = kind(environment or {}, lines, api=api, stopping=time, clock=time.clock)
     return KubernetesEngine(made, lines, time)

@@ -40,13 +40,6 @@ def test_a_change_is_told_and_recorded(engine: KubernetesEngine) -> None:
     assert made.diff(labelled).changes == made.diff(labelled).DIFF_NONE
 
 
-def test_a_change_is_told_where_an_unreachable_cluster_would_be_skipped() -> None:
-    engine = plugin({"PULUMI_K8S_SKIP_UPDATE_UNREACHABLE": "true"}, kind=Recorder)
-    engine.configure(kubeconfig=kubeconfig())
-    made = engine.made(CONFIG_MAP, INPUTS)
-    assert list(made.diff({**INPUTS, "data": {"a": "2"}}).replaces) == ["data.a"]
-
-
 def test_a_refresh_finds_what_was_recorded_and_a_deletion_asks_nobody(engine: KubernetesEngine) -> None:
     made = engine.made(CONFIG_MAP, INPUTS)
     inputs, state = made.inputs, made.state

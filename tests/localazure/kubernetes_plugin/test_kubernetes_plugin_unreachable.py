@@ -7,7 +7,6 @@ import grpc
 import pytest
 
 from localazure.kubernetes_plugin.engine_log import EngineLog
-from localazure.plugin.wire import from_struct
 from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, NOBODY, KubernetesEngine, Made, kubeconfig, with_kind
 from tests.localazure.plugin.conftest import failure
 from tests.support.provider_calls import details_of
@@ -57,15 +56,6 @@ def test_what_is_unreachable_may_be_forgotten(unconfigured: KubernetesEngine) ->
     made = configured(unconfigured, deleteUnreachable="true")
     assert not made.refresh()
     made.delete()
-
-
-def test_what_is_unreachable_may_be_left_as_it_was(unconfigured: KubernetesEngine) -> None:
-    made = configured(unconfigured, skipUpdateUnreachable="true")
-    assert made.refresh()
-    assert made.inputs == INPUTS
-    checked, _ = unconfigured.check(CONFIG_MAP, {**INPUTS, "data": {"a": "2"}}, INPUTS)
-    assert checked == INPUTS
-    assert from_struct(unconfigured.read(CONFIG_MAP, "team/settings", INPUTS, STATE).properties) == STATE
 
 
 class EngineChannel:
