@@ -22,7 +22,7 @@ def changes(kind: Kind, old: Object, new: Object, live: Object, *, namespaced: b
     same_name = bool(objects.name(new)) and objects.name(new) == objects.name(live)
     if same_name:
         before["metadata"] = {**objects.metadata(before), "name": objects.name(live)}
-    patterns = (*_IDENTITY, *TABLE["force_new"].get(f"{kind.group}/{kind.name}", ()))
+    patterns = (*_IDENTITY, *TABLE["force_new"].get(kind.key, ()))
     found = tuple(
         replace(each, replaces=any(lies_in(key, patterns) for key in _keys(each.key, each.new)))
         for each in object_changes(before, after)

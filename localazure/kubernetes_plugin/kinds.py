@@ -10,6 +10,9 @@ from localazure.plugin.installation import how_to_have
 TABLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text(encoding="utf-8"))
 
 
+_OTHERS = {"helm": "Helm", "helm.sh": "Helm", "yaml": "YAML files", "kustomize": "Kustomize"}  # by module: what it is
+
+
 class Kind(NamedTuple):
     """What the API calls a group, version and kind."""
 
@@ -25,6 +28,11 @@ class Kind(NamedTuple):
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def key(self) -> str:
+        """By which tables know it, of any version."""
+        return f"{self.group}/{self.name}"
 
     @property
     def built_in(self) -> bool:
@@ -59,14 +67,8 @@ def _refusal(token: str, inputs: Mapping[str, Any]) -> str:
     if len(parts) != 3 or parts[0] != "kubernetes":
         return f"'{token}' isn't a resource type of the provider kubernetes"
     module, name = parts[1], parts[2]
-    what = ""
-    if module.startswith("helm.sh") or module == "helm":
-        what = "Helm"
-    elif module.startswith("yaml"):
-        what = "YAML files"
-    elif module.startswith("kustomize"):
-        what = "Kustomize"
-    elif name.endswith("Patch") and inputs.get("kind") != name:
+    what = _OTHERS.get(module.split("/")[0], "")
+    if name.endswith("Patch") and inputs.get("kind") != name:
         what = "a patch of an object that others own"
     if what:
         return (

@@ -1,6 +1,6 @@
 """The provider's gRPC service: requests of the engine in, calls of this package's plain functions, answers out.
 
-What isn't here (components, parameters, schemas) answers UNIMPLEMENTED, which the engine takes.
+What isn't here (components, parameters, schemas, attaching) answers UNIMPLEMENTED, which the engine takes.
 Source of the contract: pulumi/proto/pulumi/provider.proto.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple, NoReturn
 
 import grpc
 from google.protobuf.empty_pb2 import Empty
-from pulumi.runtime.proto import plugin_pb2, provider_pb2
+from pulumi.runtime.proto import provider_pb2
 
 from localazure.kubernetes_plugin import objects, releases, values
 from localazure.kubernetes_plugin.api import Api, ApiError, UnreachableError
@@ -22,7 +22,7 @@ from localazure.kubernetes_plugin.kinds import Kind, kind_of, token_of
 from localazure.kubernetes_plugin.objects import named
 from localazure.kubernetes_plugin.releases import Releases
 from localazure.kubernetes_plugin.resources import ExistsError, Resources
-from localazure.kubernetes_plugin.settings import Settings, config_diff, configuration_problems, read_settings
+from localazure.kubernetes_plugin.settings import Settings, configuration_problems, read_settings, replacing
 from localazure.kubernetes_plugin.values import received, sent
 from localazure.kubernetes_plugin.waiter import Waiting
 from localazure.plugin.answers import answering_errors, diff_response
@@ -67,10 +67,6 @@ class Provider(Plugin):
 
     # The plugin and its configuration
 
-    def Attach(self, request: plugin_pb2.PluginAttach, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
-        self._log.attach(request.address)
-        return Empty()
-
     def CheckConfig(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802, ARG002
         configuration = {key: value for key, value in from_struct(request.news).items() if not has_unknown(value)}
         problems = configuration_problems(texts(configuration), self._environment)
@@ -79,10 +75,10 @@ class Provider(Plugin):
 
     @_answers_errors
     def DiffConfig(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:  # noqa: N802, ARG002
-        old = from_struct(request.old_inputs) or from_struct(request.olds)
-        found = config_diff(old, from_struct(request.news))
-        some = provider_pb2.DiffResponse.DIFF_SOME if found.changed else provider_pb2.DiffResponse.DIFF_NONE
-        return provider_pb2.DiffResponse(changes=some, diffs=found.changed, replaces=found.replaces)
+        old, new = from_struct(request.old_inputs) or from_struct(request.olds), from_struct(request.news)
+        changed = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+        some = provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE
+        return provider_pb2.DiffResponse(changes=some, diffs=changed, replaces=replacing(old, new, changed))
 
     @_answers_errors
     def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802, ARG002

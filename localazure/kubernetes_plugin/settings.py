@@ -6,7 +6,7 @@ Kubernetes has no identity of a cluster. So: a `clusterIdentifier` decides where
 of the kubeconfig's active cluster does.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from localazure.kubernetes_plugin import kubeconfig
@@ -17,26 +17,20 @@ _IDENTIFIER = "clusterIdentifier"
 _CLUSTER_KEYS = ("kubeconfig", "context", "cluster")
 
 
-class ConfigDiff(NamedTuple):
-    changed: tuple[str, ...]
-    replaces: tuple[str, ...]
-
-
-def config_diff(old: Mapping[str, Any], new: Mapping[str, Any]) -> ConfigDiff:
-    """ValueError where a kubeconfig can't be read."""
-    changed = tuple(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
+def replacing(old: Mapping[str, Any], new: Mapping[str, Any], changed: Collection[str]) -> list[str]:
+    """Of the keys that have changed those that mean another cluster. ValueError where a kubeconfig can't be read."""
     identified = bool(old.get(_IDENTIFIER) and new.get(_IDENTIFIER))
     if identified and _IDENTIFIER not in changed:
-        return ConfigDiff(changed, ())
-    replaces = [_IDENTIFIER] if identified else []
+        return []
+    found = [_IDENTIFIER] if identified else []
     unknown = [key for key in _CLUSTER_KEYS if is_unknown(new.get(key))]
     if unknown:
         # Nobody can tell whether it is another cluster: the careful answer.
-        return ConfigDiff(changed, (*replaces, unknown[0]))
+        return [*found, unknown[0]]
     before, after = _active(old), _active(new)
     if before is not None and after is not None and before != after:
-        replaces += [key for key in _CLUSTER_KEYS if key in changed]
-    return ConfigDiff(changed, tuple(replaces))
+        found += [key for key in _CLUSTER_KEYS if key in changed]
+    return found
 
 
 def _active(configuration: Mapping[str, Any]) -> Mapping[str, Any] | None:

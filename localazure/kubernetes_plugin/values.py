@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from localazure.kubernetes.quantities import number
 from localazure.kubernetes_plugin import objects
 from localazure.kubernetes_plugin.objects import Object
-from localazure.plugin.wire import Properties, Secret, is_unknown, opened
+from localazure.plugin.wire import Properties, Secret, is_unknown, leaves, opened
 
 # Maps whose values are quantities, and single fields that are one.
 _QUANTITY_MAPS = frozenset(
@@ -189,12 +189,4 @@ def secret(value: Any) -> Secret:
 
 
 def _holds_secret(value: Any) -> bool:
-    match value:
-        case Secret():
-            return True
-        case Mapping():
-            return any(_holds_secret(each) for each in value.values())
-        case list():
-            return any(_holds_secret(each) for each in value)
-        case _:
-            return False
+    return any(isinstance(each, Secret) for each in leaves(value))

@@ -17,7 +17,7 @@ from localazure.kubernetes_plugin.kinds import Kind
 from localazure.kubernetes_plugin.objects import Object, path
 from localazure.kubernetes_plugin.readiness import READY, Check, Readiness, condition
 
-_WITH_PODS = frozenset({("apps", "DaemonSet"), ("apps", "Deployment"), ("apps", "StatefulSet"), ("batch", "Job")})
+_WITH_PODS = frozenset({"apps/DaemonSet", "apps/Deployment", "apps/StatefulSet", "batch/Job"})
 _MOST = 10  # lines
 _PODS_ASKED = 5  # whose events are read
 _HARMLESS = frozenset({"ContainerCreating", "PodInitializing"})
@@ -73,7 +73,7 @@ def _failing_conditions(thing: Object) -> Iterator[str]:
 
 def _pods(api: Api, kind: Kind, thing: Object) -> list[Object]:
     labels = path(thing, "spec", "selector", "matchLabels")
-    if (kind.group, kind.name) not in _WITH_PODS or not labels:
+    if kind.key not in _WITH_PODS or not labels:
         return []
     selector = ",".join(f"{key}={value}" for key, value in labels.items())
     found = api.get(f"/api/v1/namespaces/{quote(_namespace(thing))}/pods", labelSelector=selector)
@@ -82,7 +82,7 @@ def _pods(api: Api, kind: Kind, thing: Object) -> list[Object]:
 
 def _replica_sets(api: Api, kind: Kind, thing: Object) -> list[Object]:
     """A Deployment's own events say little: those of its newest ReplicaSet do."""
-    if (kind.group, kind.name) != ("apps", "Deployment"):
+    if kind.key != "apps/Deployment":
         return []
     found = api.get(f"/apis/apps/v1/namespaces/{quote(_namespace(thing))}/replicasets").get("items") or []
     uid = path(thing, "metadata", "uid")
@@ -113,9 +113,7 @@ _SAID_AFTER_S = 0.5  # what takes no longer isn't worth a line
 _SAID_EVERY_S = 5.0  # problems are told at least so far apart
 
 # Whose deletion isn't waited for either where waiting is turned off.
-_SKIPPED_DELETION = frozenset(
-    {("", "Namespace"), ("", "Pod"), ("apps", "DaemonSet"), ("apps", "Deployment")} | {("apps", "StatefulSet"), ("batch", "Job")}
-)
+_SKIPPED_DELETION = _WITH_PODS | {"/Namespace", "/Pod"}
 
 
 class NotReadyError(Exception):
@@ -140,8 +138,8 @@ def check_for(cluster: Cluster, kind: Kind, inputs: Object) -> Check | None:
     """What the object has to fulfil, None where its being there is enough. ValueError: an annotation can't be read."""
     if objects.annotated(inputs, objects.SKIP_AWAIT):
         return None
-    requested = readiness.annotated_check(inputs)
-    own = readiness.check_of(kind)
+    requested = readiness.requested(inputs)
+    own = readiness.CHECKS.get(kind.key)
     if kind == Kind("", "v1", "Service"):
         own = _service_check(cluster)
     elif kind == Kind("", "v1", "PersistentVolumeClaim"):
@@ -175,7 +173,7 @@ def until_ready(waiting: Waiting, urn: str, kind: Kind, live: Object, inputs: Ob
 
 def until_gone(waiting: Waiting, urn: str, kind: Kind, live: Object, inputs: Object, timeout_s: float) -> None:
     """NotReadyError where it is there still."""
-    if objects.annotated(inputs, objects.SKIP_AWAIT) and (kind.group, kind.name) in _SKIPPED_DELETION:
+    if objects.annotated(inputs, objects.SKIP_AWAIT) and kind.key in _SKIPPED_DELETION:
         return
     own_path, uid = waiting.cluster.path_of(kind, live), path(live, "metadata", "uid")
     latest = live
@@ -269,7 +267,7 @@ def _claim_check(cluster: Cluster) -> Check:
     """A claim whose class waits for its first consumer is bound when a pod wants it, not before."""
 
     def check(thing: Object) -> Readiness:
-        found = readiness.claim(thing)
+        found = readiness.CHECKS["/PersistentVolumeClaim"](thing)
         name = path(thing, "spec", "storageClassName")
         if found.ready or not name:
             return found

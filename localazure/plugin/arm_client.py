@@ -22,6 +22,7 @@ from azure.core.pipeline import PipelineRequest, PipelineResponse
 from azure.core.pipeline.policies import HeadersPolicy, HTTPPolicy, RequestIdPolicy, RetryPolicy, UserAgentPolicy
 from azure.core.pipeline.transport import RequestsTransport
 from azure.core.rest import HttpRequest, HttpResponse
+from azure.identity import ClientSecretCredential
 from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 from azure.mgmt.core.polling.arm_polling import ARMPolling
@@ -185,34 +186,26 @@ class ArmClient:
 
     @cached_property
     def _credential(self) -> "_Credential":
-        authority = self._metadata["authentication"]["loginEndpoint"].rstrip("/")
-        return _Credential(self._settings, authority, self._transport)
+        return _Credential(
+            self._settings["tenantId"],
+            self._settings["clientId"],
+            self._settings["clientSecret"],
+            authority=self._metadata["authentication"]["loginEndpoint"].rstrip("/"),
+            disable_instance_discovery=is_true(self._settings["disableInstanceDiscovery"]),
+            transport=self._transport(),
+        )
 
 
-class _Credential:
-    """azure-identity's client secret credential, imported when the first token is needed: that alone takes half a second."""
+class _Credential(ClientSecretCredential):
+    """The first of many threads signs in, the others find its token in the cache."""
 
-    def __init__(self, settings: Settings, authority: str, transport: "Callable[[], _Transport]") -> None:
-        self._settings = settings
-        self._authority = authority
-        self._transport = transport
-        self._lock = threading.Lock()
-        self._inner: Any = None
+    def __init__(self, *given: str, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._signing_in = threading.Lock()
 
-    def get_token(self, *scopes: str, **options: Any) -> AccessToken:
-        with self._lock:  # the first of many threads signs in, the others find its token in the cache
-            if self._inner is None:
-                from azure.identity import ClientSecretCredential
-
-                self._inner = ClientSecretCredential(
-                    self._settings["tenantId"],
-                    self._settings["clientId"],
-                    self._settings["clientSecret"],
-                    authority=self._authority,
-                    disable_instance_discovery=is_true(self._settings["disableInstanceDiscovery"]),
-                    transport=self._transport(),
-                )
-            return self._inner.get_token(*scopes, **options)
+    def get_token(self, *scopes: str, **options: Any) -> "AccessToken":
+        with self._signing_in:
+            return super().get_token(*scopes, **options)
 
 
 class _LostAnswers(HTTPPolicy[Any, Any]):

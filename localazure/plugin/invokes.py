@@ -14,14 +14,8 @@ from localazure.shapes import default_api_version, from_arm
 CLIENT_CONFIG = "azure-native:authorization:getClientConfig"
 CLIENT_TOKEN = "azure-native:authorization:getClientToken"  # noqa: S105  the function's name
 SHARED_KEYS = "azure-native:operationalinsights:getSharedKeys"
-# Each with the action that it is, and the arguments that go into the query, with ARM's names.
-_SERVER = {"serverFqdn": "server-fqdn"}
-_USER = "listClusterUserCredential"
-KUBECONFIGS = {
-    "azure-native:containerservice:listManagedClusterAdminCredentials": ("listClusterAdminCredential", _SERVER),
-    "azure-native:containerservice:listManagedClusterMonitoringUserCredentials": ("listClusterMonitoringUserCredential", _SERVER),
-    "azure-native:containerservice:listManagedClusterUserCredentials": (_USER, {"format": "format", **_SERVER}),
-}
+KUBECONFIGS = "azure-native:containerservice:listManagedClusterUserCredentials"
+_IN_QUERY = {"format": "format", "serverFqdn": "server-fqdn"}
 READS = {token[: at + 1] + "get" + token[at + 1 :]: each for token, each in BY_TOKEN.items() for at in [token.rindex(":")]}
 
 
@@ -36,15 +30,13 @@ def invoke(token: str, arguments: Mapping[str, Any], arm: ArmClient, settings: S
     if token == SHARED_KEYS:
         path = _path(token, LOG_WORKSPACE, arguments, settings)
         return arm.post(f"{path}/sharedKeys", default_api_version(LOG_WORKSPACE))
-    if token in KUBECONFIGS:
-        action, in_query = KUBECONFIGS[token]
-        query = {name: str(arguments[given]) for given, name in in_query.items() if arguments.get(given)}
-        return arm.post(
-            f"{_path(token, MANAGED_CLUSTER, arguments, settings)}/{action}", default_api_version(MANAGED_CLUSTER), query
-        )
+    if token == KUBECONFIGS:
+        query = {name: str(arguments[given]) for given, name in _IN_QUERY.items() if arguments.get(given)}
+        path = _path(token, MANAGED_CLUSTER, arguments, settings)
+        return arm.post(f"{path}/listClusterUserCredential", default_api_version(MANAGED_CLUSTER), query)
     if token in READS:
         return _read(token, READS[token], arguments, arm, settings)
-    known = ", ".join(sorted([CLIENT_CONFIG, CLIENT_TOKEN, SHARED_KEYS, *KUBECONFIGS, *READS]))
+    known = ", ".join(sorted([CLIENT_CONFIG, CLIENT_TOKEN, SHARED_KEYS, KUBECONFIGS, *READS]))
     raise LookupError(f"the function '{token}' is not implemented by this stand-in of azure-native; it has {known}")
 
 

@@ -16,7 +16,7 @@ from localazure.plugin import invokes
 from localazure.plugin.arm_client import ArmClient, Json
 from localazure.plugin.errors import AcceptedError, AzureError, LostError, PartialError, State
 from localazure.plugin.projection import inputs_of, path_inputs, refreshed_inputs
-from localazure.plugin.settings import Settings, is_true
+from localazure.plugin.settings import Settings
 from localazure.plugin.wire import Properties
 from localazure.shapes import default_api_version, from_arm, to_arm
 
@@ -106,9 +106,7 @@ class Resources:
         except AcceptedError as error:
             raise self._settled(azure_type, resource_id, inputs, error) from error
         try:
-            resource = (
-                resource if is_true(self._settings["skipReadOnUpdate"]) else self._arm.get(resource_id, version) or resource
-            )
+            resource = self._arm.get(resource_id, version) or resource
         except AzureError as error:
             state = State(resource_id, _outputs(azure_type, resource), inputs)
             raise PartialError(state, f"'{resource_id}' was put, but reading it back failed: {error}") from error

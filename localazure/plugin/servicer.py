@@ -1,6 +1,6 @@
 """The provider's gRPC service: requests of the engine in, calls of this package's plain functions, answers out.
 
-What isn't here (components, parameters, schemas) answers UNIMPLEMENTED, which the engine takes.
+What isn't here (components, parameters, schemas, attaching) answers UNIMPLEMENTED, which the engine takes.
 Source of the contract: pulumi/proto/pulumi/provider.proto.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import grpc
 from google.protobuf.empty_pb2 import Empty
-from pulumi.runtime.proto import plugin_pb2, provider_pb2
+from pulumi.runtime.proto import provider_pb2
 
 from azure_gpu.formats.azure_types import BY_TOKEN, AzureType
 from localazure.plugin.answers import answering_errors, diff_response
@@ -50,9 +50,6 @@ class Provider(Plugin):
         self._connected: Resources | None = None
 
     # The plugin and its configuration
-
-    def Attach(self, request: plugin_pb2.PluginAttach, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
-        return Empty()
 
     def CheckConfig(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802, ARG002
         configuration = from_struct(request.news)

@@ -14,7 +14,6 @@ ENVIRONMENT = {
     "disableInstanceDiscovery": "ARM_DISABLE_INSTANCE_DISCOVERY",
     "location": "ARM_LOCATION",
     "metadataHost": "ARM_METADATA_HOSTNAME",
-    "skipReadOnUpdate": "ARM_SKIP_READ_ON_UPDATE",
     "subscriptionId": "ARM_SUBSCRIPTION_ID",
     "tenantId": "ARM_TENANT_ID",
     "useMsi": "ARM_USE_MSI",

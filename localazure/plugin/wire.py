@@ -3,7 +3,7 @@
 Source of the marks: pulumi/sdk, go/common/resource/plugin/rpc.go and properties.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,15 +38,18 @@ def is_unknown(value: object) -> bool:
     return isinstance(value, str) and value in _UNKNOWNS
 
 
+def leaves(value: object) -> Iterator[object]:
+    """`value`, or what is in it at any depth. A secret isn't looked into."""
+    if isinstance(value, (Mapping, list)):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from leaves(each)
+    else:
+        yield value
+
+
 def has_unknown(value: object) -> bool:
     """Whether `value` or anything inside of it is unknown."""
-    match value:
-        case Mapping():
-            return any(has_unknown(each) for each in value.values())
-        case list():
-            return any(has_unknown(each) for each in value)
-        case _:
-            return is_unknown(value)
+    return any(map(is_unknown, leaves(value)))
 
 
 def from_struct(struct: Struct, *, keep_secrets: bool = False) -> Properties:

@@ -22,12 +22,15 @@ def condition(kind: str, status: str = "True", **more: str) -> dict[str, str]:
     return {"type": kind, "status": status, **more}
 
 
+def asking(text: str) -> dict[str, Any]:
+    return {"metadata": {"annotations": {"pulumi.com/waitFor": text}}}
+
+
 # `ready`, or a part of what it `waits` for, or why it has `failed`.
 @each_row("row", ROWS, ids=lambda row: row["kind"])
 def test_an_object_is_ready_or_says_what_is_missing_or_why_it_never_will_be(row: dict[str, Any]) -> None:
     live = row.get("live") or thing(row.get("spec"), row.get("generation", 1), **row.get("status", {}))
-    check: readiness.Check = getattr(readiness, row["kind"])
-    found = check(live)
+    found = readiness.CHECKS[row["kind"]]({"kind": row["kind"].split("/")[1], **live})
     assert found.ready is row.get("ready", False)
     assert row.get("waits", "") in found.waiting
     assert found.failed == row.get("failed", "")
@@ -52,19 +55,20 @@ def test_a_pod_says_what_is_wrong_with_it() -> None:
 
 @of_table("text", "ready")
 def test_a_program_may_say_what_is_waited_for(text: str, ready: bool) -> None:
-    dotted: dict[str, Any] = {"dotted.name": 1}
-    live = thing(phase="Running", flag=True, **dotted, conditions=[condition("Ready"), condition("Other", "False")])
-    assert readiness.parsed(text)(live).ready is ready
+    live = thing(phase="Running", flag=True, conditions=[condition("Ready"), condition("Other", "False")])
+    check = readiness.requested(asking(text))
+    assert check is not None
+    assert check(live).ready is ready
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("Ready", 'takes "jsonpath=" or "condition="'),
-        ("[]", "at least one condition"),
+        ('["condition=Ready"]', 'takes "jsonpath=" or "condition="'),
         ("jsonpath={.status.conditions[?(@.type=='Ready')]}", "understands plain paths"),
     ],
 )
 def test_a_condition_that_is_not_understood_is_refused(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words.replace("[", r"\[")):
-        readiness.parsed(text)
+        readiness.requested(asking(text))
