@@ -29,7 +29,7 @@ def changes(kind: Kind, old: Object, new: Object, live: Object, *, namespaced: b
     )
     # A replacement can't exist beside what it replaces where it has the same name, and that name was given by hand.
     first = same_name and not objects.annotated(new, objects.AUTONAMED)
-    first = first and (not namespaced or _namespace(new) == _namespace(live))
+    first = first and (not namespaced or objects.namespace_or_default(new) == objects.namespace_or_default(live))
     return Diff(found, first and any(each.replaces for each in found))
 
 
@@ -52,9 +52,5 @@ def _in_namespace(inputs: Object, namespaced: bool) -> Object:
         return inputs
     found = {key: value for key, value in given.items() if key not in (*objects.SERVER_METADATA, "namespace")}
     if namespaced:
-        found["namespace"] = _namespace(inputs)
+        found["namespace"] = objects.namespace_or_default(inputs)
     return {**inputs, "metadata": found}
-
-
-def _namespace(thing: Object) -> str:
-    return objects.namespace(thing) or objects.DEFAULT_NAMESPACE

@@ -52,11 +52,9 @@ class Cluster:
             if not self._asked and self._api is not None:
                 try:
                     self._api.look()
-                except UnreachableError as error:
-                    self._unreachable = f"unable to load schema information from the API server: {error}"
-                except ApiError as error:
+                except (ApiError, UnreachableError) as error:
                     # An answer is one: who may not read the version may still read objects.
-                    if error.status == 401:
+                    if isinstance(error, UnreachableError) or error.status == 401:
                         self._unreachable = f"unable to load schema information from the API server: {error}"
                 self._asked = True
             return self._unreachable

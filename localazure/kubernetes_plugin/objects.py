@@ -52,6 +52,10 @@ def namespace(thing: Mapping[str, Any]) -> str:
     return metadata(thing).get("namespace") or ""
 
 
+def namespace_or_default(thing: Mapping[str, Any]) -> str:
+    return namespace(thing) or DEFAULT_NAMESPACE
+
+
 def annotation(thing: Mapping[str, Any], key: str) -> str:
     """The annotation's value, empty where there is none or it isn't known yet."""
     found = metadata(thing).get("annotations")

@@ -5,42 +5,31 @@ and Delete does nothing. Check and Diff work from inputs, as for a cluster that 
 while it renders YAML in place of applying it: pulumi/pulumi-kubernetes, provider/pkg/provider/provider.go, `yamlRenderMode`.
 """
 
+from typing import Any
+
 import grpc
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import provider_pb2
 
 from localazure.kubernetes_plugin import objects, releases, values
 from localazure.kubernetes_plugin.cluster import Cluster
-from localazure.kubernetes_plugin.kinds import token_of
-from localazure.kubernetes_plugin.servicer import Provider
+from localazure.kubernetes_plugin.kinds import Kind
+from localazure.kubernetes_plugin.servicer import Provider, Work
 from localazure.kubernetes_plugin.settings import Settings
 from localazure.kubernetes_plugin.values import sent
-from localazure.plugin.wire import Properties, from_struct, opened, to_struct
+from localazure.plugin.errors import State
+from localazure.plugin.wire import Properties, opened
 
 
 class Recorder(Provider):
     """Kinds that no server tells of are taken for kinds in a namespace."""
 
-    def Create(self, request: provider_pb2.CreateRequest, context: grpc.ServicerContext) -> provider_pb2.CreateResponse:  # noqa: N802
-        if request.preview:
-            return super().Create(request, context)
-        marked = from_struct(request.properties, keep_secrets=True)
-        if token_of(request.urn) == releases.TYPE:
-            found = releases.recorded(opened(sent(marked)))
-            return provider_pb2.CreateResponse(id=found.id, properties=to_struct(found.outputs))
-        return provider_pb2.CreateResponse(
-            id=objects.identity(opened(sent(marked))), properties=to_struct(_recorded(marked, values.manager_for(opened(marked))))
-        )
+    def _work_of(self, settings: Settings) -> Work:
+        recorded: Any = _Recorded()
+        return Work(settings, Cluster(None, "nothing runs on this embedded Azure"), recorded, recorded)
 
-    def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:  # noqa: N802
-        if request.preview:
-            return super().Update(request, context)
-        if token_of(request.urn) == releases.TYPE:
-            recorded = releases.recorded(opened(sent(from_struct(request.news))))
-            return provider_pb2.UpdateResponse(properties=to_struct(recorded.outputs))
-        marked, before = from_struct(request.news, keep_secrets=True), values.kept(from_struct(request.olds))
-        manager = values.manager_for(opened(marked), before.manager)
-        return provider_pb2.UpdateResponse(properties=to_struct(_recorded(marked, manager, before.api_version)))
+    def _must_answer(self) -> None:
+        """Nobody has to."""
 
     def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:  # noqa: N802, ARG002
         """What is to be imported, of which there is no state, doesn't exist."""
@@ -54,12 +43,20 @@ class Recorder(Provider):
         """No chart is rendered, so that none has to be there."""
         return []
 
-    def _cluster_of(self, settings: Settings) -> Cluster:  # noqa: ARG002
-        return Cluster(None, "nothing runs on this embedded Azure")
-
     def _warn_once(self) -> None:
         """That nobody is asked is what was wanted."""
 
 
-def _recorded(marked: Properties, manager: str, api_version: str = "") -> Properties:
-    return values.outputs(marked, opened(sent(marked)), manager, api_version)
+class _Recorded:
+    """In the place of the operations on objects and of those on releases."""
+
+    def apply(self, urn: str, inputs: Properties, old: Properties | None) -> State:  # noqa: ARG002
+        return releases.recorded(inputs)
+
+    def create(self, urn: str, kind: Kind, marked: Properties, timeout_s: float) -> State:
+        return self.update(urn, kind, marked, {}, timeout_s)
+
+    def update(self, urn: str, kind: Kind, marked: Properties, old: Properties, timeout_s: float) -> State:  # noqa: ARG002
+        before, live = values.kept(old), opened(sent(marked))
+        outputs = values.outputs(marked, live, values.manager_for(live, before.manager), before.api_version)
+        return State(objects.identity(live), outputs, marked)

@@ -22,7 +22,7 @@ from localazure.kubernetes_plugin.api import ApiError
 from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
 from localazure.kubernetes_plugin.kinds import Kind
 from localazure.kubernetes_plugin.objects import Object
-from localazure.kubernetes_plugin.waiter import NotReadyError, Waiting, until_ready
+from localazure.kubernetes_plugin.waiter import NotReadyError, Waiting, retried, until_ready
 from localazure.plugin.diff import Diff, object_changes
 from localazure.plugin.errors import PartialError, State
 from localazure.plugin.wire import Properties, is_unknown
@@ -154,23 +154,11 @@ class Releases:
                 yield each
 
     def _put(self, thing: Object) -> None:
-        self._retried(
-            lambda: self._cluster.api.apply(
-                self._cluster.path_of(_kind(thing), thing), thing, manager=_MANAGER, force=True, dry_run=False
-            )
-        )
+        def applied() -> Object:
+            where = self._cluster.path_of(_kind(thing), thing)
+            return self._cluster.api.apply(where, thing, manager=_MANAGER, force=True, dry_run=False)
 
-    def _retried(self, attempt: Callable[[], Any]) -> None:
-        for pause in _RETRY_S:
-            try:
-                attempt()
-                return
-            except (ApiError, NoMatchError) as error:
-                if isinstance(error, ApiError) and error.status not in (404, 500):
-                    raise
-            if self._waiting.stopping.wait(pause):
-                break
-        attempt()
+        retried(self._waiting._replace(say=lambda *_: None), "", _RETRY_S, applied, lambda error: error.status not in (404, 500))
 
     def _await(self, urn: str, thing: Object, timeout_s: float) -> None:
         live = self._cluster.api.find(self._cluster.path_of(_kind(thing), thing)) or thing

@@ -4,16 +4,14 @@ An object that is there although the operation failed raises `PartialError` with
 next `up` completes it.
 """
 
-from collections.abc import Callable
-
 from localazure.kubernetes_plugin import objects, values
 from localazure.kubernetes_plugin.api import ApiError
-from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
+from localazure.kubernetes_plugin.cluster import Cluster
 from localazure.kubernetes_plugin.kinds import Kind
 from localazure.kubernetes_plugin.objects import Object
 from localazure.kubernetes_plugin.settings import Settings
 from localazure.kubernetes_plugin.values import live_inputs, received, sent
-from localazure.kubernetes_plugin.waiter import NotReadyError, Waiting, check_for, reasons_of, until_gone, until_ready
+from localazure.kubernetes_plugin.waiter import NotReadyError, Waiting, check_for, reasons, retried, until_gone, until_ready
 from localazure.plugin.errors import PartialError, State
 from localazure.plugin.wire import UNKNOWN, Properties, opened
 
@@ -23,13 +21,10 @@ _CONFLICT_HELP = (
     "https://www.pulumi.com/registry/packages/kubernetes/how-to-guides/managing-resources-with-server-side-apply/"
     "#handle-field-conflicts-on-existing-resources"
 )
-_NOT_INPUTS = frozenset({"status"})
-_NOT_INPUT_ANNOTATIONS = frozenset(
-    {
-        "deployment.kubernetes.io/revision",
-        objects.LAST_APPLIED,
-        "deprecated.daemonset.template.generation",
-    }
+_NOT_INPUTS = (  # annotations
+    "deployment.kubernetes.io/revision",
+    objects.LAST_APPLIED,
+    "deprecated.daemonset.template.generation",
 )
 
 
@@ -52,7 +47,13 @@ class Resources:
         inputs = opened(sent(marked))
         check_for(self._cluster, kind, inputs)  # what it is to wait for can be read, or nothing is made
         manager = values.manager_for(inputs)
-        live = self._retried(lambda: self._applied_new(kind, inputs, manager, dry_run=False), urn)
+        live = retried(
+            self._waiting,
+            urn,
+            _RETRIES_S,
+            lambda: self._applied_new(kind, inputs, manager, dry_run=False),
+            lambda error: error.status != 404 and not _account_missing(error),
+        )
         return self._awaited(urn, kind, marked, inputs, live, manager, timeout_s, created=True)
 
     def try_create(self, kind: Kind, marked: Properties) -> Properties:
@@ -82,7 +83,10 @@ class Resources:
         check_for(self._cluster, kind, inputs)
         manager = values.manager_for(inputs, before.manager)
         path = self._cluster.path_of(kind, inputs)
-        live = self._found(path, inputs)
+        live = self._cluster.api.find(path)
+        if live is None:
+            gone = f'"{objects.identity(inputs)}" is not in the cluster any more; `pulumi refresh` tells the stack'
+            raise ApiError(404, "NotFound", gone)
         try:
             applied = self._applied(path, inputs, manager, dry_run=False)
         except ApiError as error:
@@ -121,7 +125,7 @@ class Resources:
         if ready is not None and not ready.ready:
             said = ready.failed or ready.waiting
             reason = f"Resource '{objects.identity(live)}' was created but failed to initialize"
-            raise PartialError(found, reason, [said, *reasons_of(self._waiting, kind, live)])
+            raise PartialError(found, reason, [said, *reasons(self._cluster, kind, live)])
         return found
 
     def delete(self, urn: str, kind: Kind, engine_id: str, old: Properties, timeout_s: float) -> None:
@@ -171,14 +175,6 @@ class Resources:
             raise PartialError(State(own, values.outputs(marked, error.live, manager), marked), reason, error.more) from error
         return State(objects.identity(ready), values.outputs(marked, ready, manager), marked)
 
-    def _found(self, path: str, inputs: Object) -> Object:
-        live = self._cluster.api.find(path)
-        if live is None:
-            raise ApiError(
-                404, "NotFound", f'"{objects.identity(inputs)}" is not in the cluster any more; `pulumi refresh` tells the stack'
-            )
-        return live
-
     def _applied(self, path: str, inputs: Object, manager: str, *, dry_run: bool, is_new: bool = False) -> Object:
         # As patchForce of pulumi-kubernetes (provider/pkg/await/await.go): the preview of a creation overwrites, since that of a
         # replacement meets what it replaces; the preview of an update meets the conflicts that the update will.
@@ -192,19 +188,6 @@ class Resources:
                 return self._cluster.api.apply(path, inputs, manager=manager, force=True, dry_run=dry_run)
             message = f"Server-Side Apply field conflict detected. See {_CONFLICT_HELP} for troubleshooting help: {error}"
             raise ApiError(error.status, error.reason, message, error.details) from None
-
-    def _retried(self, attempt: Callable[[], Object], urn: str) -> Object:
-        """What an object needs (its namespace, its definition) may be on its way: a program needn't say what comes first."""
-        for number, pause in enumerate(_RETRIES_S):
-            try:
-                return attempt()
-            except (ApiError, NoMatchError) as error:
-                if isinstance(error, ApiError) and error.status != 404 and not _account_missing(error):
-                    raise
-                self._waiting.say(urn, f"Retry #{number}; creation failed: {error}")
-            if self._waiting.stopping.wait(pause):
-                break
-        return attempt()
 
 
 def _propagation(inputs: Object) -> str:
@@ -226,8 +209,7 @@ def _account_missing(error: ApiError) -> bool:
 def _imported(live: Object) -> Properties:
     """All of a live object that a program could have said."""
     metadata = {key: value for key, value in objects.metadata(live).items() if key not in objects.SERVER_METADATA}
-    annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if key not in _NOT_INPUT_ANNOTATIONS}
-    metadata = {key: value for key, value in metadata.items() if key != "annotations"} | (
-        {"annotations": annotations} if annotations else {}
-    )
-    return {**{key: value for key, value in live.items() if key not in _NOT_INPUTS}, "metadata": metadata}
+    annotations = {key: value for key, value in (metadata.pop("annotations", None) or {}).items() if key not in _NOT_INPUTS}
+    if annotations:
+        metadata["annotations"] = annotations
+    return {**{key: value for key, value in live.items() if key != "status"}, "metadata": metadata}

@@ -82,10 +82,7 @@ class Provider(Plugin):
 
     @_answers_errors
     def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802, ARG002
-        settings = read_settings(configured(request), self._environment)
-        cluster = self._cluster_of(settings)
-        waiting = Waiting(cluster, self._stopping, self._log.status, self._clock)
-        self._work = Work(settings, cluster, Resources(waiting, settings), Releases(waiting, self._environment))
+        self._work = self._work_of(read_settings(configured(request), self._environment))
         return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=True)
 
     # Planning
@@ -162,11 +159,11 @@ class Provider(Plugin):
     @_answers_errors
     def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:  # noqa: N802, ARG002
         marked, olds = from_struct(request.news, keep_secrets=True), from_struct(request.olds, keep_secrets=True)
-        kind = kind_of(token_of(request.urn), opened(marked))
         if token_of(request.urn) == releases.TYPE:
             if request.preview:
                 return provider_pb2.UpdateResponse(properties=request.news)
             return provider_pb2.UpdateResponse(properties=to_struct(self._released(request.urn, marked, olds).outputs))
+        kind = kind_of(token_of(request.urn), opened(marked))
         if request.preview:
             return provider_pb2.UpdateResponse(properties=to_struct(self._tried_update(kind, marked, olds)))
         self._must_answer()
@@ -222,9 +219,11 @@ class Provider(Plugin):
         self._must_answer()
         return self._configured.releases.apply(urn, opened(sent(marked)), opened(olds) if olds else None)
 
-    def _cluster_of(self, settings: Settings) -> Cluster:
-        """Nothing is asked of it yet: many a plan needs nothing of it."""
-        return Cluster(self._api(settings.access) if settings.access else None, settings.problem)
+    def _work_of(self, settings: Settings) -> Work:
+        """Nothing is asked of the cluster yet: many a plan needs nothing of it."""
+        cluster = Cluster(self._api(settings.access) if settings.access else None, settings.problem)
+        waiting = Waiting(cluster, self._stopping, self._log.status, self._clock)
+        return Work(settings, cluster, Resources(waiting, settings), Releases(waiting, self._environment))
 
     def _tried_create(self, kind: Kind, marked: Properties) -> Properties:
         """What would be created. The inputs where only doing it could tell: with unknowns, without the namespace or the kind."""

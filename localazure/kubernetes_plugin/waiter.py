@@ -6,13 +6,13 @@ out. A server that doesn't answer for a moment is waited for; one that stays sil
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import quote
 
 from localazure.kubernetes_plugin import objects, readiness
 from localazure.kubernetes_plugin.api import Api, ApiError, UnreachableError
-from localazure.kubernetes_plugin.cluster import Cluster
+from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
 from localazure.kubernetes_plugin.kinds import Kind
 from localazure.kubernetes_plugin.objects import Object, path
 from localazure.kubernetes_plugin.readiness import READY, Check, Readiness, condition
@@ -23,10 +23,11 @@ _PODS_ASKED = 5  # whose events are read
 _HARMLESS = frozenset({"ContainerCreating", "PodInitializing"})
 
 
-def reasons(api: Api, kind: Kind, thing: Object) -> list[str]:
+def reasons(cluster: Cluster, kind: Kind, thing: Object) -> list[str]:
     """What is known about an object that isn't ready."""
     found: list[str] = []
     try:
+        api = cluster.api
         pods = [thing] if kind.name == "Pod" else _pods(api, kind, thing)
         owners = [thing, *_replica_sets(api, kind, thing), *pods[:_PODS_ASKED]]
         lines = [line for pod in pods for line in pod_problems(pod)]
@@ -76,7 +77,7 @@ def _pods(api: Api, kind: Kind, thing: Object) -> list[Object]:
     if kind.key not in _WITH_PODS or not labels:
         return []
     selector = ",".join(f"{key}={value}" for key, value in labels.items())
-    found = api.get(f"/api/v1/namespaces/{quote(_namespace(thing))}/pods", labelSelector=selector)
+    found = api.get(f"/api/v1/namespaces/{quote(objects.namespace_or_default(thing))}/pods", labelSelector=selector)
     return list(found.get("items") or [])
 
 
@@ -84,7 +85,7 @@ def _replica_sets(api: Api, kind: Kind, thing: Object) -> list[Object]:
     """A Deployment's own events say little: those of its newest ReplicaSet do."""
     if kind.key != "apps/Deployment":
         return []
-    found = api.get(f"/apis/apps/v1/namespaces/{quote(_namespace(thing))}/replicasets").get("items") or []
+    found = api.get(f"/apis/apps/v1/namespaces/{quote(objects.namespace_or_default(thing))}/replicasets").get("items") or []
     uid = path(thing, "metadata", "uid")
     own = [each for each in found if any(o.get("uid") == uid for o in path(each, "metadata", "ownerReferences") or [])]
     return sorted(own, key=lambda each: str(path(each, "metadata", "creationTimestamp")))[-1:]
@@ -92,7 +93,7 @@ def _replica_sets(api: Api, kind: Kind, thing: Object) -> list[Object]:
 
 def _warnings(api: Api, thing: Object) -> Iterator[str]:
     about = f"involvedObject.uid={path(thing, 'metadata', 'uid')},type=Warning"
-    found = api.get(f"/api/v1/namespaces/{quote(_namespace(thing))}/events", fieldSelector=about)
+    found = api.get(f"/api/v1/namespaces/{quote(objects.namespace_or_default(thing))}/events", fieldSelector=about)
     # Controllers say the same of each pod that they couldn't make: the last of a kind is enough.
     latest = {each.get("reason"): each for each in sorted(found.get("items") or [], key=_told_at)}
     for reason, each in latest.items():
@@ -101,10 +102,6 @@ def _warnings(api: Api, thing: Object) -> Iterator[str]:
 
 def _told_at(event: Object) -> str:
     return str(event.get("lastTimestamp") or event.get("eventTime") or path(event, "metadata", "creationTimestamp"))
-
-
-def _namespace(thing: Object) -> str:
-    return objects.namespace(thing) or objects.DEFAULT_NAMESPACE
 
 
 _FIRST_S, _LONGEST_S = 0.05, 1.0  # between two looks
@@ -132,6 +129,22 @@ class Waiting(NamedTuple):
     stopping: threading.Event
     say: Callable[[str, str], None]  # URN, line
     clock: Callable[[], float] = time.monotonic
+
+
+def retried(
+    waiting: Waiting, urn: str, pauses_s: Iterable[float], attempt: Callable[[], Object], in_vain: Callable[[ApiError], bool]
+) -> Object:
+    """What an object needs (its namespace, its definition) may be on its way: a program needn't say what comes first."""
+    for number, pause in enumerate(pauses_s):
+        try:
+            return attempt()
+        except (ApiError, NoMatchError) as error:
+            if isinstance(error, ApiError) and in_vain(error):
+                raise
+            waiting.say(urn, f"Retry #{number}; creation failed: {error}")
+        if waiting.stopping.wait(pause):
+            break
+    return attempt()
 
 
 def check_for(cluster: Cluster, kind: Kind, inputs: Object) -> Check | None:
@@ -165,10 +178,10 @@ def until_ready(waiting: Waiting, urn: str, kind: Kind, live: Object, inputs: Ob
         latest = found
         return check(found)
 
-    ended = _poll(waiting, urn, look, timeout_s or default_timeout(kind, inputs), lambda: reasons_of(waiting, kind, latest))
+    ended = _poll(waiting, urn, look, timeout_s or default_timeout(kind, inputs), lambda: reasons(waiting.cluster, kind, latest))
     if ended.ready:
         return latest
-    raise NotReadyError(_ended(ended, latest, waiting), latest, [*_lines(ended), *reasons_of(waiting, kind, latest)])
+    raise NotReadyError(_ended(ended, latest, waiting), latest, [*_lines(ended), *reasons(waiting.cluster, kind, latest)])
 
 
 def until_gone(waiting: Waiting, urn: str, kind: Kind, live: Object, inputs: Object, timeout_s: float) -> None:
@@ -200,13 +213,6 @@ def default_timeout(kind: Kind, inputs: Object) -> float:
     """The annotation's, or the kind's own."""
     text = objects.annotation(inputs, objects.TIMEOUT_SECONDS)
     return float(text) if text.isdigit() and int(text) else readiness.default_s(kind)
-
-
-def reasons_of(waiting: Waiting, kind: Kind, live: Object) -> list[str]:
-    try:
-        return reasons(waiting.cluster.api, kind, live)
-    except UnreachableError:
-        return []
 
 
 def _poll(

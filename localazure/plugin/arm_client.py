@@ -27,7 +27,7 @@ from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 from azure.mgmt.core.polling.arm_polling import ARMPolling
 
-from localazure.plugin.errors import AcceptedError, AzureError, LostError, StoppedError, azure_error
+from localazure.plugin.errors import AcceptedError, AzureError, LostError, azure_error
 from localazure.plugin.settings import Settings, is_true
 
 METADATA_API_VERSION = "2022-09-01"
@@ -71,7 +71,7 @@ class ArmClient:
     def put(self, path: str, api_version: str, body: Mapping[str, Any], timeout_s: float) -> Json:
         """Creates or replaces, and waits until the service is done.
 
-        AzureError: refused. AcceptedError: accepted and failed, or not settled (LostError, StoppedError).
+        AzureError: refused. AcceptedError: accepted and failed, or not settled, of which LostError is one.
         """
         lost: list[bool] = []
         try:
@@ -235,7 +235,7 @@ class _Polling(ARMPolling):
         if self._left_s < 0:
             raise AcceptedError("Azure didn't finish within the resource's timeout")
         if self._stopping.wait(delay):
-            raise StoppedError("stopped while Azure was still working; run the same command again to go on")
+            raise AcceptedError("stopped while Azure was still working; run the same command again to go on")
 
 
 class _Transport(RequestsTransport):

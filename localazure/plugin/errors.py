@@ -27,10 +27,6 @@ class LostError(AcceptedError):
     """The request was sent and its answer never came: nobody knows whether it was accepted."""
 
 
-class StoppedError(AcceptedError):
-    """The engine told this plugin to stop while Azure was still working."""
-
-
 @dataclass(frozen=True, slots=True)
 class State:
     """A resource as the engine keeps it, in the form of Pulumi's SDK."""

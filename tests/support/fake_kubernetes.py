@@ -11,10 +11,14 @@ from urllib.parse import parse_qsl, urlsplit
 
 Object = dict[str, Any]
 KINDS = {
-    "v1": ("ConfigMap", "Namespace", "Pod", "ResourceQuota", "Secret"),
+    "v1": ("ConfigMap", "Namespace", "Pod", "ResourceQuota", "Secret", "ServiceAccount"),
+    "apiextensions.k8s.io/v1": ("CustomResourceDefinition",),
     "apps/v1": ("DaemonSet", "Deployment"),
     "batch/v1": ("Job",),
 }
+
+
+CLUSTER_WIDE = ("CustomResourceDefinition", "Namespace")
 
 
 class Answer(NamedTuple):
@@ -81,9 +85,8 @@ class FakeKubernetes:
             return {"major": "1"}
         kinds = KINDS.get(path.removeprefix("/apis/").removeprefix("/api/"))
         if kinds is not None:
-            return {
-                "resources": [{"kind": each, "name": f"{each.lower()}s", "namespaced": each != "Namespace"} for each in kinds]
-            }
+            named = [(each, f"{each.lower()}s", each not in CLUSTER_WIDE) for each in kinds]
+            return {"resources": [{"kind": kind, "name": name, "namespaced": inside} for kind, name, inside in named]}
         if path.endswith(("/pods", "/events", "/replicasets")):
             return {"items": [each for key, each in self.objects.items() if key.startswith(f"{path}/")]}
         return None

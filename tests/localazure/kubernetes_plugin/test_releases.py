@@ -4,18 +4,20 @@ import json
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from azure_gpu.catalog.services import groups
 from localazure.kubernetes.programs import GROUPS_TOLD
 from localazure.kubernetes_plugin import releases
-from localazure.kubernetes_plugin.kinds import Kind as ObjectKind
 from localazure.kubernetes_plugin.waiter import Waiting
 from localazure.plugin.diff import Kind
+from tests.localazure.kubernetes_plugin.conftest import KubernetesEngine
+from tests.support.fake_kubernetes import FakeKubernetes
 
-CRD = "CustomResourceDefinition"
+CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "d")
+ACCOUNT, DEPLOYMENT = ("v1", "ServiceAccount", "a"), ("apps/v1", "Deployment", "b")
 JOBSET = {"chart": groups.JOBSET.address, "version": groups.JOBSET.version}
 
 
@@ -80,49 +82,25 @@ def test_ports_that_are_roots_are_moved_and_webhooks_with_them() -> None:
     assert releases._reachable(kept, 0)["spec"]["ports"] == [{"port": 443}]
 
 
-class Taken:
-    """A cluster that takes everything: what it has, by kind and name."""
-
-    def __init__(self) -> None:
-        self.has: list[str] = []
-        self.gone: list[str] = []
-        self.api = self
-
-    def namespaced(self, kind: ObjectKind) -> bool:
-        return kind.name != CRD
-
-    def path_of(self, kind: ObjectKind, thing: dict[str, Any]) -> str:
-        return f"{kind.name}/{thing['metadata']['name']}"
-
-    def path(self, kind: ObjectKind, _namespace: str, name: str) -> str:
-        return f"{kind.name}/{name}"
-
-    def apply(self, path: str, *_: Any, **__: Any) -> None:
-        self.has.append(path)
-
-    def delete(self, path: str, _propagation: str) -> None:
-        self.has.remove(path)
-        self.gone.append(path)
-
-
 @pytest.mark.parametrize(
     ("rendered", "left"),
     [
-        ([(CRD, "jobsets"), ("ServiceAccount", "a"), ("Deployment", "b")], [f"{CRD}/jobsets"]),
-        ([("ServiceAccount", "a"), (CRD, "workloads"), (CRD, "queues"), ("Deployment", "b")], []),
+        ([CRD, ACCOUNT, DEPLOYMENT], ["d"]),
+        ([ACCOUNT, CRD, DEPLOYMENT], []),
     ],
     ids=["of crds/", "of its templates"],
 )
 def test_a_release_takes_all_with_it_but_the_definitions_that_helm_keeps(
-    built: dict[str, str], rendered: list[tuple[str, str]], left: list[str]
+    built: dict[str, str], server: FakeKubernetes, online: KubernetesEngine, rendered: list[tuple[str, str, str]], left: list[str]
 ) -> None:
-    lines = [json.dumps({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}}) for kind, name in rendered]
+    lines = [json.dumps({"apiVersion": group, "kind": kind, "metadata": {"name": name}}) for group, kind, name in rendered]
     done = subprocess.CompletedProcess("charts", 0, "\n".join(lines), "")
-    cluster = Taken()
-    waiting = Waiting(cast(Any, cluster), threading.Event(), lambda _urn, _line: None)
+    waiting = Waiting(online.provider._cluster, threading.Event(), lambda *_: None)
     release = releases.Releases(waiting, built, lambda *_, **__: done)
     state = release.apply("urn", {**JOBSET, "name": "r", "namespace": "n", "skipAwait": True})
-    assert cluster.has == [f"{kind}/{name}" for kind, name in rendered]
+    names = [name for _, _, name in rendered]
+    assert [path.rpartition("/")[2] for path in server.objects] == names
     release.delete(state.outputs)
-    assert cluster.has == left
-    assert cluster.gone == [f"{kind}/{name}" for kind, name in reversed(rendered) if f"{kind}/{name}" not in left]
+    assert [path.rpartition("/")[2] for path in server.objects] == left
+    gone = [asked.path.rpartition("/")[2] for asked in server.sent("DELETE")]
+    assert gone == [name for name in reversed(names) if name not in left]
