@@ -96,7 +96,7 @@ class Provider(Plugin):
         kind = kind_of(token_of(request.urn), inputs)
         inputs = named(inputs, old, request.urn.split("::")[-1], request.randomSeed, autonaming(request))
         if not objects.namespace(inputs) and not is_unknown(inputs.get("metadata")) and self._cluster.namespaced(kind):
-            inputs["metadata"] = {**objects.metadata(inputs), "namespace": self._settings.namespace}
+            inputs["metadata"] = {**objects.metadata(inputs), "namespace": self._configured.settings.namespace}
         if objects.metadata(inputs).get("generateName") and not objects.name(inputs):
             raise ValueError("the `.metadata.generateName` field is not supported in Server-Side Apply mode")
         return provider_pb2.CheckResponse(inputs=to_struct(received(values.with_secrets_of(inputs, marked))))
@@ -126,7 +126,7 @@ class Provider(Plugin):
             return provider_pb2.CreateResponse(properties=to_struct(self._tried_create(kind, marked)))
         self._must_answer()
         try:
-            made = self._resources.create(request.urn, kind, marked, request.timeout)
+            made = self._configured.resources.create(request.urn, kind, marked, request.timeout)
         except NoMatchError as error:
             raise ValueError(
                 f'creation of resource "{request.urn}" with kind {kind} failed because the Kubernetes API server reported that '
@@ -149,7 +149,7 @@ class Provider(Plugin):
         olds = from_struct(request.properties, keep_secrets=True)
         kind = kind_of(token_of(request.urn), opened(inputs) or opened(olds))
         try:
-            found = self._resources.read(kind, request.id, inputs, olds)
+            found = self._configured.resources.read(kind, request.id, inputs, olds)
         except NoMatchError:
             found = None  # its definition is gone, and it with it
         if found is None:
@@ -168,7 +168,7 @@ class Provider(Plugin):
             return provider_pb2.UpdateResponse(properties=to_struct(self._tried_update(kind, marked, olds)))
         self._must_answer()
         try:
-            made = self._resources.update(request.urn, kind, marked, olds, request.timeout)
+            made = self._configured.resources.update(request.urn, kind, marked, olds, request.timeout)
         except (ApiError, UnreachableError, NoMatchError) as error:
             raise ValueError(f'update of resource "{request.urn}" failed: {error}') from None
         return provider_pb2.UpdateResponse(properties=to_struct(made.outputs))
@@ -178,7 +178,7 @@ class Provider(Plugin):
         olds = from_struct(request.properties, keep_secrets=True)
         if self._cluster.unreachable:
             self._log.warning(request.urn, f"configured Kubernetes cluster is unreachable: {self._cluster.unreachable}")
-            if "deleteUnreachable" not in self._settings.on:
+            if "deleteUnreachable" not in self._configured.settings.on:
                 raise ValueError(
                     "configured Kubernetes cluster is unreachable. If the cluster was deleted, you can remove this resource from "
                     f"Pulumi state by {_FORGET}"
@@ -190,7 +190,7 @@ class Provider(Plugin):
             return Empty()
         kind = kind_of(token_of(request.urn), values.kept(olds).live)
         try:
-            self._resources.delete(request.urn, kind, request.id, olds, request.timeout)
+            self._configured.resources.delete(request.urn, kind, request.id, olds, request.timeout)
         except NoMatchError:
             return Empty()  # its definition is gone, and it with it
         return Empty()
@@ -208,7 +208,9 @@ class Provider(Plugin):
     def _checked_release(
         self, request: provider_pb2.CheckRequest, inputs: Properties, old: Properties
     ) -> provider_pb2.CheckResponse:
-        inputs = releases.checked(inputs, old, request.urn.split("::")[-1], request.randomSeed, self._settings.namespace)
+        inputs = releases.checked(
+            inputs, old, request.urn.split("::")[-1], request.randomSeed, self._configured.settings.namespace
+        )
         failures = [provider_pb2.CheckFailure(reason=each) for each in self._release_problems(inputs)]
         return provider_pb2.CheckResponse(inputs=to_struct(inputs), failures=failures)
 
@@ -231,7 +233,7 @@ class Provider(Plugin):
         if has_unknown(opened(marked)) or not self._cluster.has(kind):
             return marked
         try:
-            return self._resources.try_create(kind, marked)
+            return self._configured.resources.try_create(kind, marked)
         except ExistsError:
             return marked  # it may be what this object replaces
         except ApiError as error:
@@ -244,7 +246,7 @@ class Provider(Plugin):
         if has_unknown(opened(marked)) or not self._cluster.has(kind):
             return marked
         try:
-            return self._resources.try_update(kind, marked, olds)
+            return self._configured.resources.try_update(kind, marked, olds)
         except ApiError as error:
             if error.status == 403:
                 return marked
@@ -252,7 +254,7 @@ class Provider(Plugin):
 
     def _read_unreachable(self, request: provider_pb2.ReadRequest) -> provider_pb2.ReadResponse:
         self._log.warning(request.urn, f"configured Kubernetes cluster is unreachable: {self._cluster.unreachable}")
-        if "deleteUnreachable" in self._settings.on:
+        if "deleteUnreachable" in self._configured.settings.on:
             self._log.info(request.urn, "the object is removed only from the stack's state (deleteUnreachable)")
             return provider_pb2.ReadResponse(id="")
         raise ValueError(
@@ -277,16 +279,8 @@ class Provider(Plugin):
         return self._work
 
     @property
-    def _settings(self) -> Settings:
-        return self._configured.settings
-
-    @property
     def _cluster(self) -> Cluster:
         return self._configured.cluster
-
-    @property
-    def _resources(self) -> Resources:
-        return self._configured.resources
 
 
 def _refuse(token: str) -> NoReturn:

@@ -72,10 +72,6 @@ class Made:
         self.engine, self.token, self.name, self.id = engine, token, name, id
         self.inputs, self.state = inputs, state
 
-    @property
-    def object_name(self) -> str:
-        return self.id.split("/")[-1]
-
     def diff(self, body: dict[str, Any]) -> Any:
         news, _ = self.engine.check(self.token, with_kind(self.token, body), self.inputs, name=self.name)
         return self.engine.diff(self.token, self.inputs, news, self.state)

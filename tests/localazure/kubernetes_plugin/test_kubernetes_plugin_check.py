@@ -46,17 +46,10 @@ def test_an_unknown_name_is_not_replaced_by_an_automatic_one(offline: Kubernetes
     assert found["metadata"] == UNKNOWN
 
 
-@pytest.mark.parametrize(
-    ("configuration", "expected"),
-    [({}, "default"), ({"namespace": "team"}, "team")],
-    ids=["nothing said", "the provider's"],
-)
-def test_the_namespace_is_the_providers_or_default(
-    unconfigured: KubernetesEngine, configuration: dict[str, str], expected: str
-) -> None:
-    unconfigured.configure(kubeconfig=kubeconfig(), **configuration)
+def test_an_object_without_a_namespace_is_in_the_providers(unconfigured: KubernetesEngine) -> None:
+    unconfigured.configure(kubeconfig=kubeconfig(), namespace="team")
     found, _ = unconfigured.check(CONFIG_MAP, with_kind(CONFIG_MAP, {}))
-    assert found["metadata"]["namespace"] == expected
+    assert found["metadata"]["namespace"] == "team"
 
 
 @pytest.mark.parametrize(

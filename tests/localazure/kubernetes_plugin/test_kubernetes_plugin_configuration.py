@@ -24,33 +24,22 @@ def replaced_by(engine: KubernetesEngine, old: dict[str, Any], new: dict[str, An
 A, B = kubeconfig("https://a.example"), kubeconfig("https://b.example")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "replaced"),
-    [
-        ({"kubeconfig": A}, {"kubeconfig": A}, []),
-        ({"kubeconfig": A}, {"kubeconfig": kubeconfig("https://a.example", token="new")}, []),
-        ({"kubeconfig": A}, {"kubeconfig": B}, ["kubeconfig"]),
-        ({"kubeconfig": A}, {"kubeconfig": UNKNOWN}, ["kubeconfig"]),
-        ({"kubeconfig": A, "clusterIdentifier": "1"}, {"kubeconfig": B, "clusterIdentifier": "1"}, []),
-        ({"kubeconfig": A, "clusterIdentifier": "1"}, {"kubeconfig": UNKNOWN, "clusterIdentifier": "1"}, []),
-        ({"kubeconfig": A, "clusterIdentifier": "1"}, {"kubeconfig": A, "clusterIdentifier": "2"}, ["clusterIdentifier"]),
-        ({"kubeconfig": A}, {"kubeconfig": A, "clusterIdentifier": "1"}, []),
-        ({"kubeconfig": A, "clusterIdentifier": "1"}, {"kubeconfig": A}, []),
-        ({"kubeconfig": A, "namespace": "a"}, {"kubeconfig": A, "namespace": "b"}, []),
-    ],
-    ids=[
-        "nothing",
-        "another login",
-        "another server",
-        "nobody knows",
-        "another address of the same cluster",
-        "an address not known yet of the same cluster",
-        "another cluster",
-        "an identifier for the first time",
-        "an identifier no more",
-        "another namespace",
-    ],
-)
+NAMED = {"kubeconfig": A, "clusterIdentifier": "1"}
+CLUSTERS: dict[str, tuple[dict[str, str], dict[str, str], list[str]]] = {
+    "nothing": ({"kubeconfig": A}, {"kubeconfig": A}, []),
+    "another login": ({"kubeconfig": A}, {"kubeconfig": kubeconfig("https://a.example", token="new")}, []),
+    "another server": ({"kubeconfig": A}, {"kubeconfig": B}, ["kubeconfig"]),
+    "nobody knows": ({"kubeconfig": A}, {"kubeconfig": UNKNOWN}, ["kubeconfig"]),
+    "another address of the same cluster": (NAMED, {**NAMED, "kubeconfig": B}, []),
+    "an address not known yet of the same cluster": (NAMED, {**NAMED, "kubeconfig": UNKNOWN}, []),
+    "another cluster": (NAMED, {**NAMED, "clusterIdentifier": "2"}, ["clusterIdentifier"]),
+    "an identifier for the first time": ({"kubeconfig": A}, NAMED, []),
+    "an identifier no more": (NAMED, {"kubeconfig": A}, []),
+    "another namespace": ({"kubeconfig": A, "namespace": "a"}, {"kubeconfig": A, "namespace": "b"}, []),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "replaced"), CLUSTERS.values(), ids=CLUSTERS)
 def test_what_makes_another_cluster(unconfigured: KubernetesEngine, old: dict, new: dict, replaced: list[str]) -> None:
     assert replaced_by(unconfigured, old, new) == replaced
 

@@ -20,8 +20,7 @@ from tests.localazure.plugin.conftest import failure
 from tests.support.fake_kubernetes import FakeKubernetes, Request
 from tests.support.provider_calls import details_of, left_behind
 
-DEPLOYMENT, JOB, NAMESPACE = "kubernetes:apps/v1:Deployment", "kubernetes:batch/v1:Job", "kubernetes:core/v1:Namespace"
-SECRET = "kubernetes:core/v1:Secret"
+JOB, SECRET = "kubernetes:batch/v1:Job", "kubernetes:core/v1:Secret"
 PATH = "/api/v1/namespaces/team/configmaps/settings"
 JOB_PATH = "/apis/batch/v1/namespaces/team/jobs/train"
 STARTED = "2026-12-05T10:00:00Z"
