@@ -36,7 +36,7 @@ def test_a_change_is_told_and_recorded(engine: KubernetesEngine) -> None:
     labelled = {**INPUTS, "metadata": {**INPUTS["metadata"], "labels": {"b": "c"}}}
     assert not made.diff(labelled).replaces
     assert made.update(labelled)["metadata"]["labels"] == {"b": "c"}
-    assert made.state["__fieldManager"] == manager
+    assert (made.state["__fieldManager"], made.state["__initialApiVersion"]) == (manager, "v1")
     assert made.diff(labelled).changes == made.diff(labelled).DIFF_NONE
 
 
