@@ -116,15 +116,11 @@ class Pools:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def end_job(self, account: str, job: str) -> None:
-        """The job has ended: its release task runs on each node that ran its preparation."""
+        """The job has ended, and with it a preparation that is under way."""
         await asyncio.gather(*(service_tasks.end_preparation(node, job.lower()) for node in self._nodes_of(account)))
-        await asyncio.gather(
-            *(service_tasks.release(node, job.lower()) for node in self._nodes_of(account)),
-            return_exceptions=True,  # a node that is lost has nothing left to release
-        )
 
     async def forget_job(self, account: str, job: str) -> None:
-        """The job is deleted: its release task, and then its folders and what is remembered of it."""
+        """The job is deleted: its folders and what is remembered of it."""
         await self.end_job(account, job)
         for node in self._nodes_of(account):
             record = node.record["preparations"].pop(job.lower(), None)
@@ -135,7 +131,7 @@ class Pools:
             del self._runs.subtasks[key]
 
     def preparations(self, account: str, job: str) -> list[Body]:
-        """A job's preparation and release on each node that has run them, in the API's form."""
+        """A job's preparation on each node that has run it, in the API's form."""
         told = (service_tasks.told(node, job.lower()) for node in self._nodes_of(account))
         return [one for one in told if one is not None]
 

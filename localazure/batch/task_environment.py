@@ -81,7 +81,3 @@ def job_folder(root: Path, job: Body) -> Path:
 
 def preparation_id(job: Body) -> str:
     return str((job.get("jobPreparationTask") or {}).get("id") or "jobpreparation")
-
-
-def release_id(job: Body) -> str:
-    return str((job.get("jobReleaseTask") or {}).get("id") or "jobrelease")

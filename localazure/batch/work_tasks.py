@@ -11,6 +11,7 @@ from localazure.batch import work_rules as rules
 from localazure.batch.changes import Changed
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.model import Outcome, TaskKey, TaskNode
+from localazure.batch.task_environment import preparation_id
 from localazure.batch.work_jobs import Jobs, refuse_tasks
 from localazure.batch.work_tables import Job, Tables, Task
 
@@ -131,13 +132,8 @@ class Tasks:
         key = TaskKey(job.account, job.name, body["id"].lower())
         if self._tables.task(key):
             raise BatchError("TaskExists")
-        for name, code in (
-            ("jobPreparationTask", "TaskIdSameAsJobPreparationTask"),
-            ("jobReleaseTask", "TaskIdSameAsJobReleaseTask"),
-        ):
-            default = name.removesuffix("Task").lower()  # jobpreparation, jobrelease
-            if job.body.get(name) and (job.body[name].get("id") or default).lower() == key.task:
-                raise BatchError(code)
+        if job.body.get("jobPreparationTask") and preparation_id(job.body).lower() == key.task:
+            raise BatchError("TaskIdSameAsJobPreparationTask")
         actions = _job_actions(body.get("exitConditions") or {})
         if "disable" in actions:
             raise not_imitated("the jobAction 'disable'")

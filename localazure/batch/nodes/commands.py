@@ -1,6 +1,6 @@
 """Runs a task's command on a node, resource files first, and reports how it ended.
 
-The task is a start task, a job's preparation or release, or a job's task; TaskError where it can't run.
+The task is a start task, a job's preparation, or a job's task; TaskError where it can't run.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Runs the tasks of a node beside those of a job: its start task, and a job's preparation and release.
+"""Runs the tasks of a node beside those of a job: its start task, and a job's preparation.
 
 State, times, exit code, failure, retries and result are reported as the service does.
 """
@@ -42,11 +42,9 @@ async def prepare(node: Node, job: Body) -> bool:
     record = node.record["preparations"].get(name)
     if record is None:
         record = node.record["preparations"][name] = {
-            "job": {key: job[key] for key in _KEPT if key in job},
             "state": "running",
             "rerun": task.get("rerunOnNodeRebootAfterSuccess", True) is not False,
             "preparation": None,
-            "release": None,
         }
         preparing = asyncio.create_task(_prepare(node, job, record))
         preparing.add_done_callback(lambda task: task.cancelled() or task.exception())  # nobody may be waiting for it any more
@@ -56,9 +54,6 @@ async def prepare(node: Node, job: Body) -> bool:
     if record["state"] == "running":
         await asyncio.shield(node.preparing[name])
     return record["state"] == "completed"
-
-
-_KEPT = ("id", "commonEnvironmentSettings", "jobPreparationTask", "jobReleaseTask")  # what the release needs, much later
 
 
 async def _prepare(node: Node, job: Body, record: Body) -> None:
@@ -98,35 +93,13 @@ def _preparing(name: str) -> str:
     return f"preparation/{name}"
 
 
-async def release(node: Node, name: str) -> None:
-    """Runs a job's release on a node on which its preparation has completed. Once."""
-    record = node.record["preparations"].get(name)
-    if record is None or record["state"] != "completed" or record["release"] or not record["job"].get("jobReleaseTask"):
-        return
-    job = record["job"]
-    task = {
-        **job["jobReleaseTask"],
-        "constraints": {"maxWallClockTime": job["jobReleaseTask"].get("maxWallClockTime") or "PT15M"},
-    }
-    folder = variables.job_folder(node.root, job) / variables.release_id(job)
-    settings = job.get("commonEnvironmentSettings"), job["jobReleaseTask"].get("environmentSettings")
-    env = variables.of_task(node.environment, node.root, job, variables.release_id(job), *settings)
-
-    def note(info: Body) -> None:
-        record["release"] = {**info, "taskRootDirectory": str(folder.relative_to(node.root))}
-        node.context.changed(node)
-
-    await _attempts(node, "release", task, folder, env, 0, note)
-
-
 def told(node: Node, name: str) -> Body | None:
-    """A job's preparation and release on a node, in the API's form; None where it wasn't prepared there."""
+    """A job's preparation on a node, in the API's form; None where it wasn't prepared there."""
     record = node.record["preparations"].get(name)
     if record is None:
         return None
     place = {"poolId": node.settings.name, "nodeId": node.id, "nodeUrl": node.view()["url"]}
-    parts = {"jobPreparationTaskExecutionInfo": record["preparation"], "jobReleaseTaskExecutionInfo": record["release"]}
-    return {**place, **{part: info for part, info in parts.items() if info}}
+    return place | ({"jobPreparationTaskExecutionInfo": record["preparation"]} if record["preparation"] else {})
 
 
 async def _attempts(

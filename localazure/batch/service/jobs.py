@@ -114,16 +114,14 @@ def _check(body: Body) -> None:
         raise not_imitated("the 'networkConfiguration' of a job")
     if body.get("allowTaskPreemption"):
         raise not_imitated("'allowTaskPreemption'")
-    if body.get("jobReleaseTask") and not body.get("jobPreparationTask"):
-        raise invalid_value("jobReleaseTask", "", "A job release task requires a job preparation task")
-    if body.get("jobManagerTask"):
-        raise not_imitated("the 'jobManagerTask' of a job")
-    for name in ("jobPreparationTask", "jobReleaseTask"):
-        task = body.get(name)
-        if task:
-            if "id" in task:
-                task_bodies.check_id(f"{name}.id", task["id"])
-            check_command(task, name)
+    for name in ("jobManagerTask", "jobReleaseTask"):
+        if body.get(name):
+            raise not_imitated(f"the '{name}' of a job")
+    preparation = body.get("jobPreparationTask")
+    if preparation:
+        if "id" in preparation:
+            task_bodies.check_id("jobPreparationTask.id", preparation["id"])
+        check_command(preparation, "jobPreparationTask")
 
 
 def _node(entry: Body) -> str:
