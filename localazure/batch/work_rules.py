@@ -75,11 +75,5 @@ def counters(execution: Body) -> Body:
     return {name: execution[name] for name in names if name in execution}
 
 
-def number_of(task_id: str) -> int | None:
-    """An id as a number, as ranges of ids mean it: `9` and not `09`."""
-    plain = task_id.isascii() and task_id.isdigit() and len(task_id) <= 10 and str(int(task_id)) == task_id
-    return int(task_id) if plain else None
-
-
 def _failure(failure: Body) -> Body:
     return failure | {"category": str(failure.get("category", USER_ERROR)).lower()}

@@ -64,7 +64,6 @@ class Task:
     record: Body = field(default_factory=dict)
     satisfied: bool = False
     result: str = ""  # success, failure; "" until it has ended
-    number: int | None = None  # its id as a number, for ranges of ids
     seq: int = 0
 
     @property
@@ -82,55 +81,28 @@ class JobsTasks:
     def __init__(self) -> None:
         self.all: dict[str, Task] = {}
         self._after_tasks: dict[str, list[Task]] = {}  # by the id that they name
-        self._after_ranges: dict[tuple[int, int], list[Task]] = {}
 
     def add(self, task: Task) -> None:
-        names, ranges = _depends_on(task)
-        for name in names:
+        for name in _depends_on(task):
             self._after_tasks.setdefault(name, []).append(task)
-        for each in ranges:
-            self._after_ranges.setdefault(each, []).append(task)
         self.all[task.key.task] = task
 
     def in_states(self, *states: str) -> list[Task]:
         return [each for each in self.all.values() if each.state in states]
 
     def waiting_for(self, task: Task) -> list[Task]:
-        """The held tasks that name `task`, or a range that it lies in and of which nothing is lacking any more.
-
-        Many tasks wait for the same range, so each range is counted once, and not for each of them.
-        """
-        found = list(self._after_tasks.get(task.key.task, ()))
-        for (low, high), waiting in self._after_ranges.items():
-            within = task.number is not None and low <= task.number <= high
-            if within and high - low + 1 == self._satisfied(low, high):
-                found += waiting
+        """The held tasks that name `task`."""
+        found = self._after_tasks.get(task.key.task, ())
         left = {each.key: each for each in found if each.held and self.all.get(each.key.task) is each}
         return [left[key] for key in sorted(left)]
 
-    def unmet(self, task: Task, counted: dict[tuple[int, int], int]) -> bool:
-        """Whether a task depends on one that doesn't exist, or doesn't yet let it continue.
-
-        `counted`: what ranges of the job were found to have, for several tasks that are asked about together.
-        """
-        names, ranges = _depends_on(task)
-        if not all((named := self.all.get(name)) and named.satisfied for name in names):
-            return True
-        for low, high in ranges:
-            if (low, high) not in counted:
-                counted[low, high] = self._satisfied(low, high)
-        return any(high - low + 1 > counted[low, high] for low, high in ranges)
-
-    def _satisfied(self, low: int, high: int) -> int:
-        """How many tasks of a range let others continue."""
-        return sum(each.satisfied and each.number is not None and low <= each.number <= high for each in self.all.values())
+    def unmet(self, task: Task) -> bool:
+        """Whether a task depends on one that doesn't exist, or doesn't yet let it continue."""
+        return not all((named := self.all.get(name)) and named.satisfied for name in _depends_on(task))
 
 
-def _depends_on(task: Task) -> tuple[list[str], list[tuple[int, int]]]:
-    """Ids, and ranges with their first and last number, both included."""
-    requested = task.body.get("dependsOn") or {}
-    ranges = [(each["start"], each["end"]) for each in requested.get("taskIdRanges") or ()]
-    return [name.lower() for name in requested.get("taskIds") or ()], ranges
+def _depends_on(task: Task) -> list[str]:
+    return [name.lower() for name in (task.body.get("dependsOn") or {}).get("taskIds") or ()]
 
 
 class Tables:

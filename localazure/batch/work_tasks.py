@@ -47,11 +47,10 @@ class Tasks:
         """New tasks, each with its own refusal. Checked already but for what depends on the job and its other tasks."""
         refuse_tasks(job)
         added: list[Task | BatchError] = []
-        counted: dict[tuple[int, int], int] = {}  # holds for all of them: no new task lets another continue
         with self._changed.told():
             for body in bodies:
                 try:
-                    added.append(self._add(job, body, counted))
+                    added.append(self._add(job, body))
                 except BatchError as error:
                     added.append(error)
             self._changed.pool(job.pool_key)
@@ -112,10 +111,9 @@ class Tasks:
         self._tables.put_task(task)
 
     def _free(self, task: Task, job: Job) -> None:
-        counted: dict[tuple[int, int], int] = {}
         tasks = self._tables.of(job.account, job.name)
         for waiting in tasks.waiting_for(task):
-            if not tasks.unmet(waiting, counted):
+            if not tasks.unmet(waiting):
                 waiting.held = False
                 self._tables.put_task(waiting)
                 self._changed.pool(job.pool_key)
@@ -128,7 +126,7 @@ class Tasks:
         else:
             self._jobs.look(job)
 
-    def _add(self, job: Job, body: Body, counted: dict[tuple[int, int], int]) -> Task:
+    def _add(self, job: Job, body: Body) -> Task:
         key = TaskKey(job.account, job.name, body["id"].lower())
         if self._tables.task(key):
             raise BatchError("TaskExists")
@@ -140,8 +138,7 @@ class Tasks:
         if actions and job.body["onTaskFailure"].lower() == "noaction":
             values = {"PropertyName": "jobAction", "Reason": "The job's onTaskFailure is noaction"}
             raise BatchError("InvalidPropertyValue", values=values)
-        requested = body.get("dependsOn") or {}
-        if (requested.get("taskIds") or requested.get("taskIdRanges")) and not job.body["usesTaskDependencies"]:
+        if (body.get("dependsOn") or {}).get("taskIds") and not job.body["usesTaskDependencies"]:
             raise BatchError("TaskDependenciesNotSpecifiedOnJob")
         body = {name: value for name, value in body.items() if value is not None}
         body["requiredSlots"] = body.get("requiredSlots") or 1
@@ -152,12 +149,11 @@ class Tasks:
             held=False,
             slots=body["requiredSlots"],
             body=body,
-            number=rules.number_of(body["id"]),
             record={"execution": {"retryCount": 0, "requeueCount": 0}},
         )
         self._changed.task_state(task, "active")
         task.record["creationTime"] = task.record["lastModified"]
-        task.held = self._tables.of(job.account, job.name).unmet(task, counted)
+        task.held = self._tables.of(job.account, job.name).unmet(task)
         self._tables.put_task(task)
         return task
 

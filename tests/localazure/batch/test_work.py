@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from localazure.batch import work_tables
 from localazure.batch.errors import BatchError
 from localazure.batch.model import Outcome, PoolKey, TaskCounts, TaskKey, TaskNode
 from localazure.batch.work import Work
@@ -194,23 +193,6 @@ os.kill(os.getpid(), 9)
     work = Work(tmp_path / "batch.sqlite", Clock())
     assert [work.tasks.get(key(name)).state for name in ("ended", "runs")] == ["completed", "running"]
     work.close()
-
-
-def test_a_range_is_counted_once_however_many_wait_for_it(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    add_job(work, usesTaskDependencies=True)
-    add(work, *(str(number) for number in range(1, 51)))
-    add(work, *(f"waits-{number}" for number in range(200)), dependsOn={"taskIdRanges": [{"start": 1, "end": 50}]})
-    counted: list[tuple[int, int]] = []
-    satisfied = work_tables.JobsTasks._satisfied
-    monkeypatch.setattr(
-        work_tables.JobsTasks, "_satisfied", lambda tasks, *asked: counted.append(asked) or satisfied(tasks, *asked)
-    )
-    run(work, "1")
-    add(work, *(f"more-{number}" for number in range(50)), dependsOn={"taskIdRanges": [{"start": 1, "end": 50}]})
-    assert counted == [(1, 50)] * 2
-    for number in range(2, 51):
-        run(work, str(number))
-    assert len(ready(work)) == 250
 
 
 def test_an_account_that_goes_takes_its_jobs_along(work: Work) -> None:
