@@ -203,15 +203,14 @@ class TaskRuns:
             running.node.agent.forget(running.name)
 
     def _tell(self, running: RunningTask, outcome: Outcome) -> None:
-        node, run = running.node, running.run
         self._over(running)
         if running.fate == _SILENT:
             return
         if running.fate == _END:
             outcome = outcome._replace(failure=failures.task("TaskEnded"), retried=False)
         running.succeeded = succeeded = outcome.failure is None and outcome.exit_code == 0
-        node.remember(_recent(run, outcome, node.context.account_url), succeeded=succeeded)
-        self._work.ended(run.key, outcome)
+        running.node.count(succeeded=succeeded)
+        self._work.ended(running.run.key, outcome)
 
     async def _end(self, key: TaskKey, fate: str, reason: str) -> None:
         running = self._running.get(key)
@@ -240,16 +239,3 @@ class TaskRuns:
             addresses = [one.address for one in running.nodes]
             env |= variables.of_instances(addresses, cores, running.folder, master=node is running.node)
         return env
-
-
-def _recent(run: TaskRun, outcome: Outcome, url: str) -> Body:
-    """As a node shows the tasks that it ran last."""
-    info = commands.told(outcome.ended_at, outcome.exit_code, outcome.failure)
-    job, task = str(run.job["id"]), str(run.task["id"])
-    return {
-        "taskUrl": f"{url}/jobs/{job}/tasks/{task}",
-        "jobId": job,
-        "taskId": task,
-        "taskState": "completed",
-        "executionInfo": {"startTime": outcome.started_at, **info, "retryCount": 0, "requeueCount": 0},
-    }

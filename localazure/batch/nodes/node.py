@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 READY = "ready"  # shown as idle, running or offline
 _AT_REST = (READY, "starttaskfailed", "unusable", "preempted", "leavingpool")
 PROGRAMS = "mpi"  # the folder of the programs that its image brings
-_RECENT = 10  # tasks that a node remembers
 FOLDERS = ("shared", "startup/wd", "workitems", "applications", "fsmounts", "volatile")
 _FIRST_ADDRESS = 4  # the first that a subnet of Azure gives out
 
@@ -157,11 +156,10 @@ class Node:
         if not self.running:
             self.record["since"] = self.context.now()
 
-    def remember(self, recent: Body, *, succeeded: bool) -> None:
+    def count(self, *, succeeded: bool) -> None:
         """A task has ended here."""
         self.record["run"] += 1
         self.record["succeeded"] += int(succeeded)
-        self.record["recent"] = [recent, *self.record["recent"]][:_RECENT]
 
     def bring_up(self) -> None:
         """Begins to come up, from the state that it is in."""
@@ -313,7 +311,6 @@ class Node:
             "virtualMachineInfo": {"imageReference": self.settings.image},
         }
         optional = {
-            "recentTasks": record["recent"],
             "startTask": self.settings.start_task,
             "startTaskInfo": record["start"],
             "errors": record["errors"],
@@ -335,7 +332,6 @@ def new_record(account: str, pool: str, *, dedicated: bool, taken: set[str], now
         "booted": now,
         "run": 0,
         "succeeded": 0,
-        "recent": [],
         "start": None,
         "errors": [],
         "preparations": {},  # of jobs, by their ids in lower case
