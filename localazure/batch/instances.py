@@ -13,7 +13,7 @@ from typing import Any
 from localazure.arm.store import Body
 from localazure.batch import task_environment as variables
 from localazure.batch.model import TaskKey, TaskNode, TaskRun
-from localazure.batch.nodes import commands, containers, mpi, node_files, packages, runner
+from localazure.batch.nodes import commands, containers, mpi, node_files, runner
 from localazure.batch.nodes.agent import Ended
 from localazure.batch.nodes.node import Node
 
@@ -57,9 +57,6 @@ async def run(running: RunningTask, environment: Environment, kept: dict[TaskKey
     """
     task, primary = running.run.task, running.node
     envs = [environment(running, node) for node in running.nodes]
-    for node, env in zip(running.nodes, envs, strict=True):
-        if task.get("applicationPackageReferences"):
-            env |= await packages.of_task(task["applicationPackageReferences"], node)
     several = bool(task.get("multiInstanceSettings"))
     try:
         subtasks = await _coordinated(running, envs, kept) if several else []

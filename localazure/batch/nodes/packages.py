@@ -1,22 +1,19 @@
 """Application packages on nodes: downloaded from the account's storage, unpacked below `applications`, with a variable each.
 
-References are a pool's (ids of applications or versions) or a task's (`applicationId`, `version`). A variable has the folder of
-each package. The names of variables on Linux nodes are there as the id is spelt and in lower case: users have seen both.
+References are a pool's (ids of applications or versions). A variable has the folder of each package. The names of variables on
+Linux nodes are there as the id is spelt and in lower case: users have seen both.
 """
 
-import asyncio
-import contextlib
 import errno
 import shutil
 import zipfile
 import zlib
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
 from azure_gpu.catalog.services.batch import packages
 from localazure.arm.store import Body, Resource
-from localazure.batch.failures import NodeError, TaskError
+from localazure.batch.failures import NodeError
 from localazure.batch.nodes.node import Node
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
@@ -25,7 +22,6 @@ from localazure.kinds.batch_packages import PackageSource
 from localazure.services import Services
 from localazure.waiting import to_its_end
 
-_UNPACKED = ".unpacked"
 _SPARE_BYTES = 1 << 30  # that a package leaves free
 
 
@@ -42,54 +38,23 @@ async def of_pool(references: tuple[Body, ...], node: Node) -> dict[str, str]:
         try:
             if named is None:
                 raise _PackageError("this Batch account has no such application")
-            found |= await _install(*named, node, anew=True)
+            found |= await _install(*named, node)
         except _PackageError as error:
             raise NodeError("ApplicationPackageError", ApplicationPackage=str(reference.get("id")), Message=str(error)) from error
     return found
 
 
-async def of_task(references: list[Body] | None, node: Node) -> dict[str, str]:
-    """A task's packages, each unpacked once on a node. TaskError where one isn't available."""
-    found: dict[str, str] = {}
-    for reference in references or ():
-        name = str(reference.get("applicationId") or "")
-        try:
-            found |= await _install(name, str(reference.get("version") or ""), node, anew=False)
-        except _PackageError as error:
-            raise TaskError("ApplicationPackageError", ApplicationPackage=name, Message=str(error)) from error
-    return found
-
-
-async def _install(application: str, version: str, node: Node, *, anew: bool) -> dict[str, str]:
+async def _install(application: str, version: str, node: Node) -> dict[str, str]:
     context = node.context
     source = batch_packages.source(context.account, application, version, context.services)
     if source is None:
         raise _PackageError(f"{application} {version or '(default version)'} isn't there, or isn't active")
     # An "@" stands in no name, so that `a1` in version `0` lies apart from `a` in version `10`.
     folder = node.root / "applications" / f"{source.application}@{source.version}".lower()
-    async with _alone(folder):  # tasks that start together may want the same
-        if anew or not (folder / _UNPACKED).is_file():
-            await _fetch(source, folder, context.blobs, context.services)
+    await _fetch(source, folder, context.blobs, context.services)
     name = packages.variable(source.application, source.version if version else "", "Linux")
     lower = packages.variable(source.application.lower(), source.version.lower() if version else "", "Linux")
     return {name: str(folder), lower: str(folder)}
-
-
-_installing: dict[Path, list[asyncio.Lock]] = {}  # by folder: its lock, once for each who has or awaits it
-
-
-@contextlib.asynccontextmanager
-async def _alone(folder: Path) -> AsyncIterator[None]:
-    users = _installing.setdefault(folder, [])
-    lock = users[0] if users else asyncio.Lock()
-    users.append(lock)
-    try:
-        async with lock:
-            yield
-    finally:
-        users.pop()
-        if not users:
-            del _installing[folder]
 
 
 async def _fetch(source: PackageSource, folder: Path, blobs: Blobs, services: Services) -> None:
@@ -124,4 +89,3 @@ def _unpack(file: Path, folder: Path) -> None:
             if mode and not entry.is_dir():
                 path.chmod(mode | 0o400)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / _UNPACKED).touch()

@@ -39,6 +39,7 @@ def check_duration(text: str | None, path: str) -> None:
 
 
 _MOST_DEPENDENCY_LETTERS = 64_000
+_NOT_IMITATED = {"authenticationTokenSettings": "tokens for tasks", "applicationPackageReferences": "packages of a task"}
 
 
 def check(body: Body) -> None:
@@ -69,8 +70,9 @@ def check_command(body: Body, path: str = "") -> None:
             raise invalid_value(
                 f"{where}environmentSettings.name", name[:100], "It isn't a valid name of an environment variable"
             )
-    if body.get("authenticationTokenSettings"):
-        raise not_imitated(f"'{where}authenticationTokenSettings' (tokens for tasks)")
+    for name, what in _NOT_IMITATED.items():
+        if body.get(name):
+            raise not_imitated(f"'{where}{name}' ({what})")
 
 
 def _check_dependencies(requested: Body) -> None:

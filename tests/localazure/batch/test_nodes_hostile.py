@@ -11,7 +11,7 @@ import pytest
 from localazure.batch.model import TaskKey
 from localazure.batch.nodes import containers, node_files, packages
 from localazure.batch.nodes.node import Node
-from tests.localazure.batch.software import package
+from tests.localazure.batch.software import APPLICATION_ID, package
 from tests.localazure.batch.world import World, in_world, run
 from tests.support.patience import SECONDS
 
@@ -144,15 +144,12 @@ def test_nothing_of_a_pool_is_left_on_disk_whatever_was_under_way(tmp_path: Path
 
     async def test(world: World) -> None:
         package(world, "1.0", {f"file{index}": "x" * 1000 for index in range(300)})
-        pool = await world.pool()
-        references = [{"applicationId": "Tool-Kit", "version": "1.0"}]
-        task = world.task(world.job(pool), "task", "/bin/true", applicationPackageReferences=references)
+        pool = await world.pool(ready=False, applicationPackages=[{"id": APPLICATION_ID}])
         await world.until(lambda: bool(unpacking), lambda: "the package is unpacked")
         removal = asyncio.ensure_future(world.pools.remove(pool))
         await world.until(lambda: unpacking[0].cancelling() > 0, lambda: "who unpacks it is canceled")
         may_unpack.set()
         await removal
-        assert world.state_of(task) == "active"
         assert list((world.state / "batch").iterdir()) == []
 
     monkeypatch.setattr(packages, "_unpack", late)
