@@ -24,9 +24,6 @@ class Changed:
         self.pool_changed: Callable[[PoolKey], None] = lambda _: None
         self.job_changed: Callable[[str, str], None] = lambda *_: None
 
-    def now(self) -> datetime:
-        return self._now()
-
     def stamp(self) -> str:
         """Now, as the service writes it."""
         return written(self._now())
@@ -64,13 +61,13 @@ class Changed:
         if job.state in MOVING:
             self.job(job)
 
-    def job_state(self, job: Job, state: str) -> None:
-        self._state(job.record, job.state)
-        job.state = state
-
-    def task_state(self, task: Task, state: str) -> None:
-        self._state(task.record, task.state)
-        task.state = state
+    def state(self, entry: Job | Task, state: str) -> None:
+        record = entry.record
+        self.touched(record)
+        if "stateTransitionTime" in record:
+            record["previousState"], record["previousStateTransitionTime"] = entry.state, record["stateTransitionTime"]
+        record["stateTransitionTime"] = record["lastModified"]
+        entry.state = state
 
     def touched(self, record: dict[str, object]) -> None:
         """A property was changed: the tag that clients compare is another."""
@@ -79,12 +76,6 @@ class Changed:
         self._tag = max(self._tag + 1, int(now.timestamp() * 10_000_000))
         record["lastModified"] = written(now)
         record["eTag"] = f"0x{self._tag:X}"
-
-    def _state(self, record: dict[str, object], previous: str) -> None:
-        self.touched(record)
-        if "stateTransitionTime" in record:
-            record["previousState"], record["previousStateTransitionTime"] = previous, record["stateTransitionTime"]
-        record["stateTransitionTime"] = record["lastModified"]
 
 
 def _tell(listener: Callable[..., None], *told: object) -> None:

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Protocol
 
 from localazure.batch.changes import MOVING
-from localazure.batch.errors import BatchError
 from localazure.batch.model import TaskKey
 from localazure.batch.work import Work
 from localazure.batch.work_tables import RUNNING, Job
@@ -55,7 +54,7 @@ class Endings:
 
     def _look(self, account: str, name: str) -> None:
         self._deadlines.set()
-        job = self._job(account, name)
+        job = self._work.tables.job(account, name)
         if not self._open or job is None or job.state not in MOVING:
             return
         key = (account, name)
@@ -69,7 +68,7 @@ class Endings:
         """Step by step, since a job that is being terminated can be deleted meanwhile."""
         failures = 0
         try:
-            while (job := self._job(account, name)) is not None and job.state in MOVING:
+            while (job := self._work.tables.job(account, name)) is not None and job.state in MOVING:
                 self._changed[(account, name)].clear()
                 try:
                     await self._step(job, give_up=failures >= _TRIES)
@@ -94,7 +93,7 @@ class Endings:
             await self._nodes.end_job(job.account, job.name)
         if not give_up and state == "deleting":
             await self._nodes.forget_job(job.account, job.name)
-        now = self._job(job.account, job.name)
+        now = self._work.tables.job(job.account, job.name)
         if now is None or now.state != state:
             return
         if now.state == "terminating":
@@ -108,15 +107,9 @@ class Endings:
             following = self._work.jobs.expire()
             seconds = None
             if following:
-                seconds = max(0.0, (datetime.fromisoformat(following) - self._work.jobs.now()).total_seconds())
+                seconds = max(0.0, (datetime.fromisoformat(following) - self._work.now()).total_seconds())
             try:
                 async with asyncio.timeout(seconds):
                     await self._deadlines.wait()
             except TimeoutError:
                 continue
-
-    def _job(self, account: str, name: str) -> Job | None:
-        try:
-            return self._work.jobs.get(account, name)
-        except BatchError:
-            return None

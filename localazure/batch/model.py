@@ -65,10 +65,3 @@ class Outcome(NamedTuple):
     failure: Body | None = None  # taskFailureInformation: category (UserError, ServerError), code, message, details
     container: Body | None = None  # containerInfo
     retried: bool = True  # False: no retry helps, such as a command that was terminated by a user
-
-
-class TaskCounts(NamedTuple):
-    """What a formula reads of a pool's tasks."""
-
-    active: int  # ready to run; a multi-instance task is one
-    running: int

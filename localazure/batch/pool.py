@@ -26,12 +26,7 @@ from localazure.waiting import canceled
 DEDICATED, SPOT = "dedicated", "low priority"
 
 
-class PoolUsage(NamedTuple):
-    """What one pool has."""
-
-    vm_size: str
-    dedicated: int
-    spot: int
+PoolUsage = tuple[str, int, int]  # what one pool has: its size, dedicated and Spot nodes
 
 
 def granted(
@@ -43,11 +38,11 @@ def granted(
     resource = services.store.get(account)
     if resource is None:
         return requested, None
+    vm_size, has_dedicated, has_spot = pool
     error: Body | None = None
     for count in range(requested, 0, -1):
-        sought = (pool.dedicated + count, 0) if dedicated else (0, pool.spot + count)
-        has = [(one.vm_size, one.dedicated, one.spot) for one in others]
-        found = batch_quotas.shortage(resource, pool.vm_size, *sought, has, services)
+        sought = (has_dedicated + count, 0) if dedicated else (0, has_spot + count)
+        found = batch_quotas.shortage(resource, vm_size, *sought, others, services)
         if found is None:
             return count, error
         error = error or found
@@ -191,14 +186,14 @@ class Pool:
         self.measure(now)
 
     def measure(self, now: datetime) -> None:
-        counts = self.context.work.counts(self.key)
+        active, running = self.context.work.counts(self.key)
         usable = sum(node.state in ("idle", "running") for node in self.nodes)
         self.measured.add(
             now.astimezone(UTC),
             {
-                "$ActiveTasks": counts.active,
-                "$RunningTasks": counts.running,
-                "$PendingTasks": counts.active + counts.running,
+                "$ActiveTasks": active,
+                "$RunningTasks": running,
+                "$PendingTasks": active + running,
                 "$SucceededTasks": self.finished[0],
                 "$FailedTasks": self.finished[1],
                 "$CurrentDedicatedNodes": self.current(dedicated=True),
@@ -272,7 +267,7 @@ class Pool:
         return sum(node.dedicated is dedicated and node.counts for node in self.nodes)
 
     def has(self) -> PoolUsage:
-        return PoolUsage(self.settings.vm_size, self.current(dedicated=True), self.current(dedicated=False))
+        return self.settings.vm_size, self.current(dedicated=True), self.current(dedicated=False)
 
     def status(self) -> Body:
         """What ARM shows beside what was requested."""

@@ -109,7 +109,7 @@ class Pools:
 
     async def forget_task(self, key: TaskKey, node: TaskNode | None = None) -> None:
         """Ends a task without a word to `Work`, and removes its folder."""
-        await self._runs.forget(key)
+        await self._runs.end(key, silent=True)
         self._runs.subtasks.pop(key, None)
         folder = self.task_folder(key, node) if node else None
         if folder is not None:

@@ -59,17 +59,15 @@ class TaskRuns:
                 if key is not None and run is not None:
                     left.discard(key)
                     known = [one for node_id in context["nodes"] for one in nodes if one.id == node_id]
-                    self._adopt(RunningTask(run, known or [node], name))
+                    running = RunningTask(run, known or [node], name)
+                    running.commanded = True
+                    self._start(running, self._adopted(running))
                 elif node.agent is not None:
                     node.agent.end(name)
                     node.agent.clear(name)
                     node.agent.forget(name)
         for key in left:
             work.requeued(key, LOST)
-
-    def _adopt(self, running: RunningTask) -> None:
-        running.commanded = True
-        self._start(running, self._adopted(running))
 
     def node_lost(self, node: Node) -> None:
         """A task that has other nodes too can't go on without this one."""
@@ -78,13 +76,17 @@ class TaskRuns:
                 running.fate, running.reason = _REQUEUE, LOST
                 instances.end(running)
 
-    async def end(self, key: TaskKey, *, requeue: bool = False, reason: str = "") -> None:
-        """Ends a task, and waits until that is told."""
-        await self._end(key, _REQUEUE if requeue else _END, reason)
-
-    async def forget(self, key: TaskKey) -> None:
-        """Ends a task without a word to `Work`."""
-        await self._end(key, _SILENT, "")
+    async def end(self, key: TaskKey, *, requeue: bool = False, reason: str = "", silent: bool = False) -> None:
+        """Ends a task, and waits until that is told. `silent`: without a word to `Work`."""
+        running = self._running.get(key)
+        if running is None or running.work is None:
+            return
+        if not running.fate or silent:
+            running.fate, running.reason = _SILENT if silent else _REQUEUE if requeue else _END, reason
+        instances.end(running)
+        if not running.commanded:
+            running.work.cancel()
+        await asyncio.wait([running.work])
 
     async def give_up(self, node: Node, reason: str) -> None:
         """The node goes: what is still being prepared for it writes there no more, and waits for another. What runs there ends
@@ -211,17 +213,6 @@ class TaskRuns:
         running.succeeded = succeeded = outcome.failure is None and outcome.exit_code == 0
         running.node.count(succeeded=succeeded)
         self._work.ended(running.run.key, outcome)
-
-    async def _end(self, key: TaskKey, fate: str, reason: str) -> None:
-        running = self._running.get(key)
-        if running is None or running.work is None:
-            return
-        if not running.fate or fate == _SILENT:
-            running.fate, running.reason = fate, reason
-        instances.end(running)
-        if not running.commanded:
-            running.work.cancel()
-        await asyncio.wait([running.work])
 
     # What a task needs
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from localazure.arm.store import Body
 from localazure.batch import work_rules as rules
 from localazure.batch.changes import Changed
-from localazure.batch.model import Outcome, PoolKey, TaskCounts, TaskKey, TaskNode, TaskRun
+from localazure.batch.model import Outcome, PoolKey, TaskKey, TaskNode, TaskRun
 from localazure.batch.work_jobs import Jobs
 from localazure.batch.work_tables import RUNNING, Job, Tables, Task
 from localazure.batch.work_tasks import Tasks
@@ -24,6 +24,7 @@ class Work:
 
     def __init__(self, path: Path, now: Callable[[], datetime]) -> None:
         self.tables = Tables(path)
+        self.now = now
         self._changed = Changed(self.tables, now)
         self.jobs = Jobs(self.tables, self._changed)
         self.tasks = Tasks(self.tables, self._changed, self.jobs)
@@ -67,13 +68,14 @@ class Work:
                 if not task.held:
                     yield _run(job, task)
 
-    def counts(self, pool: PoolKey) -> TaskCounts:
+    def counts(self, pool: PoolKey) -> tuple[int, int]:
+        """Tasks that are ready to run, and that run; a multi-instance task is one."""
         active = running = 0
         for job in self.tables.jobs_of(pool):
             tasks = self.tables.of(job.account, job.name)
             active += sum(job.state == "active" and not each.held for each in tasks.in_states("active"))
             running += len(tasks.in_states(*RUNNING))
-        return TaskCounts(active, running)
+        return active, running
 
     def run_of(self, key: TaskKey) -> TaskRun | None:
         """A task with its job, whatever its state."""
@@ -96,8 +98,8 @@ class Work:
         task.record |= {"node": list(node), "pool": job.body["poolInfo"]["poolId"]}
         task.record["execution"] = rules.counters(task.record["execution"]) | {"startTime": self._changed.stamp()}
         with self._changed.told(loosely=True):
-            self._changed.task_state(task, "preparing" if preparing else "running")
-            self.tables.put_task(task)
+            self._changed.state(task, "preparing" if preparing else "running")
+            self.tables.put(task)
 
     def started(self, key: TaskKey) -> None:
         """What had to be prepared is there: the task's own command runs."""
@@ -106,8 +108,8 @@ class Work:
             return
         task.record["execution"]["startTime"] = self._changed.stamp()
         with self._changed.told(loosely=True):
-            self._changed.task_state(task, "running")
-            self.tables.put_task(task)
+            self._changed.state(task, "running")
+            self.tables.put(task)
 
     def ended(self, key: TaskKey, outcome: Outcome) -> None:
         """A run is over: the task is tried again, or it has completed, with what that means for others and for its job."""

@@ -65,9 +65,6 @@ class Jobs:
                 slots[name] += task.slots
         return {"taskCounts": tasks, "taskSlotCounts": slots}
 
-    def now(self) -> datetime:
-        return self._changed.now()
-
     # Changing
 
     def add(self, account: str, body: Body, *, quota: int | None = None) -> Job:
@@ -80,11 +77,11 @@ class Jobs:
         body = _DEFAULTS | {key: value for key, value in body.items() if value is not None}
         job = Job(account=account, name=name, pool="", state="active", priority=0, parallel=-1, deadline="", body=body)
         with self._changed.told():
-            self._changed.job_state(job, "active")
+            self._changed.state(job, "active")
             job.record |= {"creationTime": job.record["lastModified"]}
             job.record["execution"] = {"startTime": job.record["creationTime"]}
             self._settle(job)
-            self._tables.put_job(job)
+            self._tables.put(job)
             self._changed.job(job)  # it may have a deadline
         return job
 
@@ -109,7 +106,7 @@ class Jobs:
         with self._changed.told():
             self._changed.touched(job.record)
             self._settle(job)
-            self._tables.put_job(job)
+            self._tables.put(job)
             self._changed.pool(job.pool_key)
             self._changed.job(job)
             self.look(job)
@@ -139,8 +136,8 @@ class Jobs:
         with self._changed.told():
             job.record["execution"]["endTime"] = self._changed.stamp()
             job.deadline = ""
-            self._changed.job_state(job, "completed")
-            self._tables.put_job(job)
+            self._changed.state(job, "completed")
+            self._tables.put(job)
 
     def gone(self, job: Job) -> None:
         self._tables.remove_job(job.account, job.name)
@@ -156,15 +153,15 @@ class Jobs:
             else:
                 job.deadline = ""
                 with self._changed.told():
-                    self._tables.put_job(job)
+                    self._tables.put(job)
         return ""
 
     def _move(self, job: Job, state: str) -> None:
         with self._changed.told():
             if state in ("terminating", "deleting"):
                 job.deadline = ""
-            self._changed.job_state(job, state)
-            self._tables.put_job(job)
+            self._changed.state(job, state)
+            self._tables.put(job)
             self._changed.pool(job.pool_key)
             self._changed.job(job)
 

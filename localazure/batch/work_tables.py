@@ -135,7 +135,8 @@ class Tables:
             self.of(entry.key.account, entry.key.job).add(entry)
         self._seq = entry.seq
 
-    def _put(self, entry: "Job | Task", key: tuple[str, str, str]) -> None:
+    def put(self, entry: "Job | Task") -> None:
+        key = entry.key if isinstance(entry, Task) else (entry.account, entry.name, "")
         new = not entry.seq
         entry.seq = entry.seq or self._seq + 1
         content = json.dumps({each.name: getattr(entry, each.name) for each in fields(entry)})
@@ -193,9 +194,6 @@ class Tables:
     def jobs_with_deadline(self) -> list[Job]:
         return sorted((each for each in self._jobs.values() if each.deadline), key=lambda each: each.deadline)
 
-    def put_job(self, job: Job) -> None:
-        self._put(job, (job.account, job.name, ""))
-
     def remove_job(self, account: str, name: str) -> None:
         """The job with everything of it."""
         with self.together():
@@ -219,9 +217,6 @@ class Tables:
     def running_keys(self, pool: PoolKey) -> list[TaskKey]:
         found = (each for job in self.jobs_of(pool) for each in self.of(job.account, job.name).in_states(*RUNNING))
         return [each.key for each in sorted(found, key=lambda each: each.seq)]
-
-    def put_task(self, task: Task) -> None:
-        self._put(task, tuple(task.key))
 
     def remove_task(self, key: TaskKey) -> None:
         with self.together():

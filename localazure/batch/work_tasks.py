@@ -81,8 +81,8 @@ class Tasks:
         options = rules.exit_options(task.body, outcome)
         task.result, task.satisfied = rules.result_of(outcome), options["dependencyAction"] == "satisfy"
         task.record["execution"] = rules.execution_of(task.record["execution"], outcome)
-        self._changed.task_state(task, "completed")
-        self._tables.put_task(task)
+        self._changed.state(task, "completed")
+        self._tables.put(task)
         if task.satisfied:
             self._free(task, job)
         if job.parallel != -1:
@@ -107,15 +107,15 @@ class Tasks:
         self._wait(task)
 
     def _wait(self, task: Task) -> None:
-        self._changed.task_state(task, "active")
-        self._tables.put_task(task)
+        self._changed.state(task, "active")
+        self._tables.put(task)
 
     def _free(self, task: Task, job: Job) -> None:
         tasks = self._tables.of(job.account, job.name)
         for waiting in tasks.waiting_for(task):
             if not tasks.unmet(waiting):
                 waiting.held = False
-                self._tables.put_task(waiting)
+                self._tables.put(waiting)
                 self._changed.pool(job.pool_key)
 
     def _act(self, job: Job, action: str) -> None:
@@ -151,10 +151,10 @@ class Tasks:
             body=body,
             record={"execution": {"retryCount": 0, "requeueCount": 0}},
         )
-        self._changed.task_state(task, "active")
+        self._changed.state(task, "active")
         task.record["creationTime"] = task.record["lastModified"]
         task.held = self._tables.of(job.account, job.name).unmet(task)
-        self._tables.put_task(task)
+        self._tables.put(task)
         return task
 
 

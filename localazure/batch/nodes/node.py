@@ -58,6 +58,12 @@ class Node:
         self.record = record
         self.settings = settings
         self.context = context
+        self.id: str = record["id"]
+        self.dedicated: bool = record["dedicated"]
+        self.address: str = record["address"]
+        self.affinity = f"TVM:{self.id}"
+        self.folder = context.folder / record["folder"]
+        self.root = self.folder / "root"  # AZ_BATCH_NODE_ROOT_DIR
         self.agent: Agent | None = None
         self.closed = False  # takes no task any more, because it is about to restart
         self.used_slots = 0
@@ -68,31 +74,6 @@ class Node:
         self.preparing: dict[str, asyncio.Future[None]] = {}  # preparations under way, by job
 
     # Looking
-
-    @property
-    def id(self) -> str:
-        return self.record["id"]
-
-    @property
-    def dedicated(self) -> bool:
-        return self.record["dedicated"]
-
-    @property
-    def folder(self) -> Path:
-        return self.context.folder / self.record["folder"]
-
-    @property
-    def root(self) -> Path:
-        """AZ_BATCH_NODE_ROOT_DIR."""
-        return self.folder / "root"
-
-    @property
-    def address(self) -> str:
-        return self.record["address"]
-
-    @property
-    def affinity(self) -> str:
-        return f"TVM:{self.id}"
 
     @property
     def environment(self) -> dict[str, str]:

@@ -25,7 +25,7 @@ def one(request: DataPlaneRequest, metadata: str, entry: Body) -> Response:
     headers = tags(entry)
     content = {
         "odata.metadata": request.url(f"$metadata#{metadata}/@Element"),
-        **odata.selected(without_secrets(entry), request.select),
+        **odata.selected(without_secrets(entry), request.query.get("$select", "")),
     }
     return JSONResponse(content, headers=headers, media_type=CONTENT_TYPE)
 
@@ -48,7 +48,7 @@ async def listed(
 
     Others are served between a few entries and the next, so what `entries` reads may change meanwhile.
     """
-    most, after, requested = request.most, request.after, odata.parse(request.filter, odata.LISTS[metadata])
+    most, after, requested = request.most, request.after, odata.parse(request.query.get("$filter", ""), odata.LISTS[metadata])
     page: list[Body] = []
     shown: list[Body] = []
     more = False
@@ -61,7 +61,7 @@ async def listed(
             more = True
             break
         page.append(entry)
-        shown.append(odata.selected(without_secrets(entry), request.select))
+        shown.append(odata.selected(without_secrets(entry), request.query.get("$select", "")))
     content: Body = {
         "odata.metadata": request.url(f"$metadata#{metadata}"),
         "value": shown,

@@ -99,12 +99,12 @@ class DataPlane:
 
     def _operation(self, parsed: DataPlaneRequest) -> Operation:
         path = _pattern(parsed.segments)
-        found = self._operations.get((parsed.method, path))
+        found = self._operations.get((parsed.request.method, path))
         if found is not None:
-            refused.check_batch(parsed.method, path, self._services)
+            refused.check_batch(parsed.request.method, path, self._services)
             return found
-        if (parsed.method, path) in self._operations:
-            raise not_imitated(f"{parsed.method} of '{path.rpartition('/*/')[2].removesuffix('/*')}'")
+        if (parsed.request.method, path) in self._operations:
+            raise not_imitated(f"{parsed.request.method} of '{path.rpartition('/*/')[2].removesuffix('/*')}'")
         if path in {known for (_, known), operation in self._operations.items() if operation}:
             raise BatchError("UnsupportedHttpVerb")
         if path.startswith(

@@ -86,7 +86,7 @@ class Files:
             if folder is None:
                 raise BatchError("NodeNotFound")
             return folder
-        task = self._work.tasks.get(TaskKey(request.account_key, request.segments[1].lower(), request.segments[3].lower()))
+        task = self._work.tasks.get(TaskKey(request.account.key, request.segments[1].lower(), request.segments[3].lower()))
         node = self._work.tasks.node_of(task)
         folder = self._live.task_folder(task.key, node) if node else None
         if folder is None or not folder.is_dir():

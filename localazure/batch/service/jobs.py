@@ -24,12 +24,12 @@ class Jobs:
         body = await request.body("BatchJobCreateOptions")
         task_bodies.check_id("id", body["id"])
         _check(body)
-        added = self._work.add_job(request.account_key, body, quota=batch_quotas.ACTIVE_JOBS)
+        added = self._work.add_job(request.account.key, body, quota=batch_quotas.ACTIVE_JOBS)
         return answers.done(request, 201, view(added, request), location=request.url("jobs", added.id))
 
     async def listed(self, request: DataPlaneRequest) -> Response:
         answers.no_expand(request)
-        jobs = self._work.tables.jobs(request.account_key, request.after)
+        jobs = self._work.tables.jobs(request.account.key, request.after)
         return await answers.listed(request, "jobs", (view(job, request) for job in jobs))
 
     async def get(self, request: DataPlaneRequest) -> Response:
@@ -69,7 +69,7 @@ class Jobs:
         return await answers.listed(request, "jobpreparationandreleasetaskstatuslist", known, _node)
 
     def _found(self, request: DataPlaneRequest) -> Job:
-        return self._work.jobs.get(request.account_key, request.segments[1])
+        return self._work.jobs.get(request.account.key, request.segments[1])
 
     async def _change(self, request: DataPlaneRequest, model: str, *, whole: bool) -> Response:
         body = await request.body(model)

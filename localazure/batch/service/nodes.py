@@ -67,12 +67,6 @@ class Nodes:
         return found
 
 
-_STATES = (
-    *("creating", "idle", "leavingPool", "offline", "preempted", "rebooting", "reimaging", "running", "starting"),
-    *("startTaskFailed", "unknown", "unusable", "waitingForStartTask", "deallocated", "deallocating", "upgradingOS"),
-)
-
-
 class Lists:
     """/supportedimages and /nodecounts."""
 
@@ -117,8 +111,9 @@ class Lists:
             yield entry
 
     def _counts(self, request: DataPlaneRequest, pool_id: str) -> Body:
-        counts = {sort: dict.fromkeys([*_STATES, "total"], 0) for sort in ("dedicated", "lowPriority")}
-        names = {name.lower(): name for name in _STATES}
+        states = models.shape("BatchNodeCounts").properties
+        counts = {sort: dict.fromkeys(states, 0) for sort in ("dedicated", "lowPriority")}
+        names = {name.lower(): name for name in states}
         for node in self._live.nodes(request.pool_key(pool_id)):
             of_sort = counts["dedicated" if node.get("isDedicated", True) else "lowPriority"]
             of_sort[names.get(str(node.get("state", "")).lower(), "unknown")] += 1

@@ -131,7 +131,7 @@ class Pools:
 
     def all_of(self, request: DataPlaneRequest) -> Iterator[Body]:
         """By id."""
-        for pool in list(self._services.store.of_type(BATCH_POOL.arm_type, request.account_key)):
+        for pool in list(self._services.store.of_type(BATCH_POOL.arm_type, request.account.key)):
             if self._services.store.get(pool.key) is not None:  # it may have gone since the list began
                 yield self._view(request, pool.id.name)
 

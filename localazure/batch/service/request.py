@@ -31,14 +31,6 @@ class DataPlaneRequest:
     address: str  # of the account: https://localhost:PORT/batch/ACCOUNT
     query: dict[str, str] = field(default_factory=dict)  # names in lower case
 
-    @property
-    def method(self) -> str:
-        return self.request.method
-
-    @property
-    def account_key(self) -> str:
-        return self.account.key
-
     def pool_key(self, pool_id: str) -> PoolKey:
         return PoolKey(self.account.key, pool_id.lower())
 
@@ -52,14 +44,6 @@ class DataPlaneRequest:
 
     def header(self, name: str) -> str:
         return self.request.headers.get(name, "")
-
-    @property
-    def select(self) -> str:
-        return self.query.get("$select", "")
-
-    @property
-    def filter(self) -> str:
-        return self.query.get("$filter", "")
 
     @property
     def most(self) -> int:

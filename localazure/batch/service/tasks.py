@@ -26,7 +26,7 @@ class Tasks:
     async def add(self, request: DataPlaneRequest) -> Response:
         body = await request.body("BatchTaskCreateOptions")
         task_bodies.check(body)
-        job = self._work.jobs.get(request.account_key, request.segments[1])
+        job = self._work.jobs.get(request.account.key, request.segments[1])
         (added,) = self._work.tasks.add(job, [body])
         if isinstance(added, BatchError):
             raise added
@@ -40,7 +40,7 @@ class Tasks:
             raise BatchError("MissingRequiredProperty", values={"PropertyName": "value"})
         if len(bodies) > MOST_TOGETHER:
             raise invalid_value("value", len(bodies), f"At most {MOST_TOGETHER} tasks can be added together")
-        job = self._work.jobs.get(request.account_key, request.segments[1])
+        job = self._work.jobs.get(request.account.key, request.segments[1])
         checked = [_checked(each) for each in bodies]
         added = iter(self._work.tasks.add(job, [each for each in checked if isinstance(each, dict)]))
         results = [each if isinstance(each, BatchError) else next(added) for each in checked]
@@ -50,7 +50,7 @@ class Tasks:
 
     async def listed(self, request: DataPlaneRequest) -> Response:
         answers.no_expand(request)
-        job = self._work.jobs.get(request.account_key, request.segments[1])
+        job = self._work.jobs.get(request.account.key, request.segments[1])
         tasks = self._work.tables.tasks(job.account, job.name, request.after)
         return await answers.listed(request, "tasks", (view(task, request) for task in tasks))
 
@@ -83,10 +83,12 @@ class Tasks:
         # "Note that this method does not return information for the primary task (ID 0)": Microsoft Learn, batch/batch-mpi.
         found = [each for each in self._live.subtasks(task.key) if each["id"] > 0]
         entries = [models.spelled("BatchSubtask", each) for each in sorted(found, key=lambda each: each["id"])]
-        return answers.plain(request, "subtasks", {"value": [odata.selected(each, request.select) for each in entries]})
+        return answers.plain(
+            request, "subtasks", {"value": [odata.selected(each, request.query.get("$select", "")) for each in entries]}
+        )
 
     def found(self, request: DataPlaneRequest) -> Task:
-        return self._work.tasks.get(TaskKey(request.account_key, request.segments[1].lower(), request.segments[3].lower()))
+        return self._work.tasks.get(TaskKey(request.account.key, request.segments[1].lower(), request.segments[3].lower()))
 
 
 def view(task: Task, request: DataPlaneRequest) -> Body:

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from localazure.batch.errors import BatchError
-from localazure.batch.model import Outcome, PoolKey, TaskCounts, TaskKey, TaskNode
+from localazure.batch.model import Outcome, PoolKey, TaskKey, TaskNode
 from localazure.batch.work import Work
 from tests.localazure.batch.conftest import Clock
 from tests.support.patience import SECONDS
@@ -145,7 +145,7 @@ def test_a_run_says_how_many_nodes_and_slots_it_takes(work: Work) -> None:
     wide, heavy = work.ready(POOL)
     assert (wide.instances, wide.slots) == (3, 1)
     assert (heavy.instances, heavy.slots) == (1, 4)
-    assert work.counts(POOL) == TaskCounts(2, 0)
+    assert work.counts(POOL) == (2, 0)
 
 
 def test_counts_by_state_come_with_their_slots(work: Work) -> None:
