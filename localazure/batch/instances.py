@@ -27,7 +27,6 @@ class RunningTask:
         self.name = name or f"{run.key.job}/{run.key.task}/{secrets.token_hex(4)}"  # of this try, known to its nodes
         self.folder = variables.job_folder(self.node.root, run.job) / str(run.task["id"])
         self.fate = ""  # or one of those of `task_runs`, once somebody has asked for its end
-        self.reason = ""
         self.commanded = False  # whether a node has its command; before that it is prepared, and can be given up at once
         self.succeeded: bool | None = None  # None where it didn't run to its end
         self.subtasks: list[Body] = []  # of a multi-instance task

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog import durations
 from azure_gpu.formats.autoscale_formula import Targets
 from localazure.arm.store import Body
-from localazure.batch import autoscaling, failures, pool_settings
+from localazure.batch import autoscaling, failures
 from localazure.batch.model import PoolKey
 from localazure.batch.nodes import node as nodes
 from localazure.batch.nodes.node import Node, NodeContext
+from localazure.batch.pool_settings import DEFAULT_RESIZE_TIMEOUT, PoolSettings
 from localazure.batch.task_runs import TaskRuns
 from localazure.batch.work import Work
 from localazure.kinds import batch_quotas
@@ -29,31 +30,9 @@ DEDICATED, SPOT = "dedicated", "low priority"
 PoolUsage = tuple[str, int, int]  # what one pool has: its size, dedicated and Spot nodes
 
 
-def granted(
-    account: str, pool: PoolUsage, others: list[PoolUsage], requested: int, *, dedicated: bool, location: str, services: Services
-) -> tuple[int, Body | None]:
-    """How many of `wanted` further nodes of a kind the pool gets. `others`: the account's other pools."""
-    if services.deviations.lacks_capacity(location):
-        return 0, failures.resize("AllocationFailed", DEDICATED if dedicated else SPOT)
-    resource = services.store.get(account)
-    if resource is None:
-        return requested, None
-    vm_size, has_dedicated, has_spot = pool
-    error: Body | None = None
-    for count in range(requested, 0, -1):
-        sought = (has_dedicated + count, 0) if dedicated else (0, has_spot + count)
-        found = batch_quotas.shortage(resource, vm_size, *sought, others, services)
-        if found is None:
-            return count, error
-        error = error or found
-    return 0, error
-
-
 log = logging.getLogger(__name__)
 
 STEADY, RESIZING, STOPPING = "Steady", "Resizing", "Stopping"
-REMOVED = "The task's node was removed from the pool."
-PREEMPTED = "The task's Spot node was preempted."
 RESTORE_SECONDS = 5.0  # until a Spot node that was taken away is brought back, where there is capacity
 _DEFAULT_INTERVAL = timedelta(minutes=15)
 
@@ -78,7 +57,7 @@ class Pool:
         self.record = record
         self.context = context
         self.measured = autoscaling.Measured()
-        self.settings = pool_settings.read(record["name"], record["location"], record["body"])
+        self.settings = PoolSettings(record["name"], record["location"], record["body"])
         self.nodes = [Node(one, self.settings, context.nodes) for one in record["nodes"]]
         self.finished = [0, 0]  # tasks that succeeded, that failed
         self._resizing: asyncio.Task[None] | None = None
@@ -95,22 +74,18 @@ class Pool:
 
     # What is asked
 
-    def begin(self) -> None:
-        """A new pool: its first nodes."""
-        self._rescale()
-
     def apply(self, body: Body) -> None:
         """A new body: what it says of nodes holds for those that come up from now on; another scale begins a resize."""
         before = self.settings.scale
         self.record["body"] = body
-        self.settings = pool_settings.read(self.record["name"], self.record["location"], body)
+        self.settings = PoolSettings(self.record["name"], self.record["location"], body)
         for node in self.nodes:
             node.settings = self.settings
         if before != self.settings.scale:
-            self._rescale()
+            self.rescale()
         self.context.save(self)
 
-    def _rescale(self) -> None:
+    def rescale(self) -> None:
         """As the scale settings ask."""
         fixed, auto = self.settings.scale.get("fixedScale") or {}, self.settings.scale.get("autoScale")
         if auto:
@@ -121,7 +96,7 @@ class Pool:
             int(fixed.get("targetDedicatedNodes") or 0),
             int(fixed.get("targetLowPriorityNodes") or 0),
             str(fixed.get("nodeDeallocationOption") or "Requeue"),
-            str(fixed.get("resizeTimeout") or pool_settings.DEFAULT_RESIZE_TIMEOUT),
+            str(fixed.get("resizeTimeout") or DEFAULT_RESIZE_TIMEOUT),
         )
 
     def resize(self, dedicated: int, spot: int, option: str, timeout: str) -> None:
@@ -172,7 +147,7 @@ class Pool:
             if "error" not in run and (
                 targets[:2] != current[:2] or self._lacking(dedicated=True) or self._lacking(dedicated=False)
             ):
-                self.resize(targets.dedicated, targets.spot, targets.deallocation, pool_settings.DEFAULT_RESIZE_TIMEOUT)
+                self.resize(targets.dedicated, targets.spot, targets.deallocation, DEFAULT_RESIZE_TIMEOUT)
             self.context.save(self)
         return run
 
@@ -213,7 +188,7 @@ class Pool:
             task.cancel()
         for node in self.nodes:
             node.enter("leavingpool")  # before a task is given up, which would else be given to a node here again
-        await asyncio.gather(*(self.context.runs.give_up(node, REMOVED) for node in self.nodes))
+        await asyncio.gather(*(self.context.runs.give_up(node) for node in self.nodes))
         await asyncio.gather(*self._going, *(node.leave() for node in self.nodes))
         self.nodes.clear()
 
@@ -224,10 +199,8 @@ class Pool:
     async def preempt(self, node: Node) -> None:
         """A Spot node is taken away; it comes back where there is capacity."""
         node.enter("preempted")
-        for running in self.context.runs.on(node):
-            running.reason = PREEMPTED
         self.context.runs.node_lost(node)
-        await self.context.runs.give_up(node, PREEMPTED)
+        await self.context.runs.give_up(node)
         await node.preempt()
         self._begin_restoring(node)
 
@@ -313,15 +286,7 @@ class Pool:
         if count <= 0:
             return []
         context, settings = self.context, self.settings
-        count, error = granted(
-            self.key.account,
-            self.has(),
-            context.others(self),
-            count,
-            dedicated=dedicated,
-            location=settings.location,
-            services=context.services,
-        )
+        count, error = self._granted(count, dedicated=dedicated)
         for _ in range(count):
             record = nodes.new_record(
                 self.key.account, self.key.pool, dedicated=dedicated, taken=context.addresses(), now=context.nodes.now()
@@ -330,6 +295,23 @@ class Pool:
             self.nodes[-1].bring_up()
         context.save(self)
         return [error] if error else []
+
+    def _granted(self, requested: int, *, dedicated: bool) -> tuple[int, Body | None]:
+        """How many further nodes of a kind the pool gets of those that are requested, and why not all."""
+        services, settings = self.context.services, self.settings
+        if services.deviations.lacks_capacity(settings.location):
+            return 0, failures.resize("AllocationFailed", DEDICATED if dedicated else SPOT)
+        account, others = services.store.get(self.key.account), self.context.others(self)
+        if account is None:
+            return requested, None
+        error: Body | None = None
+        for count in range(requested, 0, -1):
+            sought = (self.current(dedicated=True) + count, 0) if dedicated else (0, self.current(dedicated=False) + count)
+            found = batch_quotas.shortage(account, settings.vm_size, *sought, others, services)
+            if found is None:
+                return count, error
+            error = error or found
+        return 0, error
 
     async def _shrink(self, count: int, option: str, *, dedicated: bool) -> None:
         """Those with nothing to do leave first."""
@@ -352,7 +334,7 @@ class Pool:
         await asyncio.shield(going)  # from here on there is no way back
 
     async def _go(self, node: Node, *, requeue: bool) -> None:
-        ending = (self.context.runs.end(one.run.key, requeue=requeue, reason=REMOVED) for one in self.context.runs.on(node))
+        ending = (self.context.runs.end(one.run.key, requeue=requeue) for one in self.context.runs.on(node))
         await asyncio.gather(*ending)
         await node.leave()
         with contextlib.suppress(ValueError):

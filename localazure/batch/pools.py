@@ -55,7 +55,7 @@ class Pools:
             record = one_pool.new_record(name, location, self._services.clock.stamp())
             record["body"] = body
             pool = self._pools[key] = self.pool(key, record, self._context_of(key))
-            pool.begin()
+            pool.rescale()
         else:
             pool.apply(body)
 
@@ -103,9 +103,9 @@ class Pools:
             await asyncio.gather(*(self._runs.end(one.run.key, requeue=requeue) for one in self._runs.on(node)))
         node.reboot()
 
-    async def end_task(self, key: TaskKey, requeue: bool = False, reason: str = "") -> None:
+    async def end_task(self, key: TaskKey) -> None:
         """Ends a task that runs, and waits until `Work` knows."""
-        await self._runs.end(key, requeue=requeue, reason=reason)
+        await self._runs.end(key)
 
     async def forget_task(self, key: TaskKey, node: TaskNode | None = None) -> None:
         """Ends a task without a word to `Work`, and removes its folder."""

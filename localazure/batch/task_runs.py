@@ -20,7 +20,6 @@ from localazure.batch.nodes.node import Node
 from localazure.batch.work import Work
 
 log = logging.getLogger(__name__)
-LOST = "The task's node was lost."
 _SILENT, _REQUEUE, _END = "silent", "requeue", "end"  # what becomes of a task that is ended from outside
 
 
@@ -67,33 +66,33 @@ class TaskRuns:
                     node.agent.clear(name)
                     node.agent.forget(name)
         for key in left:
-            work.requeued(key, LOST)
+            work.requeued(key)
 
     def node_lost(self, node: Node) -> None:
         """A task that has other nodes too can't go on without this one."""
         for running in self.on(node):
             if not running.fate and len(running.nodes) > 1:
-                running.fate, running.reason = _REQUEUE, LOST
+                running.fate = _REQUEUE
                 instances.end(running)
 
-    async def end(self, key: TaskKey, *, requeue: bool = False, reason: str = "", silent: bool = False) -> None:
+    async def end(self, key: TaskKey, *, requeue: bool = False, silent: bool = False) -> None:
         """Ends a task, and waits until that is told. `silent`: without a word to `Work`."""
         running = self._running.get(key)
         if running is None or running.work is None:
             return
         if not running.fate or silent:
-            running.fate, running.reason = _SILENT if silent else _REQUEUE if requeue else _END, reason
+            running.fate = _SILENT if silent else _REQUEUE if requeue else _END
         instances.end(running)
         if not running.commanded:
             running.work.cancel()
         await asyncio.wait([running.work])
 
-    async def give_up(self, node: Node, reason: str) -> None:
+    async def give_up(self, node: Node) -> None:
         """The node goes: what is still being prepared for it writes there no more, and waits for another. What runs there ends
         with the node itself."""
         preparing = [(one, one.work) for one in self.on(node) if not one.commanded and one.work is not None]
         for running, work in preparing:
-            running.fate, running.reason = running.fate or _REQUEUE, running.reason or reason
+            running.fate = running.fate or _REQUEUE
             work.cancel()
         if preparing:
             await asyncio.wait([work for _, work in preparing])
@@ -145,7 +144,7 @@ class TaskRuns:
             now = running.node.context.now()
             self._work.ended(running.run.key, Outcome(now, now, None, failures.task("TaskEnded"), retried=False))
         elif running.fate != _SILENT:
-            self._work.requeued(running.run.key, running.reason or LOST)
+            self._work.requeued(running.run.key)
 
     def _over(self, running: RunningTask) -> None:
         if self._running.get(running.run.key) is running:
@@ -160,7 +159,7 @@ class TaskRuns:
             if preparing:
                 if not all(await asyncio.gather(*(service_tasks.prepare(node, run.job) for node in running.nodes))):
                     self._over(running)
-                    work.requeued(run.key, "The job's preparation task failed on the node.")
+                    work.requeued(run.key)
                     return
                 work.started(run.key)
                 started = running.node.context.now()
@@ -190,7 +189,7 @@ class TaskRuns:
             self._over(running)
         elif running.fate == _REQUEUE:
             self._over(running)
-            self._work.requeued(run.key, running.reason or LOST)
+            self._work.requeued(run.key)
         else:
             files = run.task.get("outputFiles")
             if files and not running.fate:

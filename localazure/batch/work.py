@@ -119,20 +119,20 @@ class Work:
             return
         with self._changed.told(loosely=True):
             if rules.tried_again(task.body, task.record, outcome) and job.state not in ("terminating", "deleting"):
-                self.tasks.retry(task)
+                self.tasks.again(task, "Retry")
                 self._changed.pool(job.pool_key)
             else:
                 self.tasks.complete(task, job, outcome)
             self._changed.job_if_moving(job)
 
-    def requeued(self, key: TaskKey, reason: str) -> None:
+    def requeued(self, key: TaskKey) -> None:
         """The task's node was lost, or taken away: it waits for another, and no retry is used up."""
         task = self.tables.task(key)
         job = self.tables.job(key.account, key.job)
         if task is None or job is None or not task.running:
             return
         with self._changed.told(loosely=True):
-            self.tasks.requeue(task, reason)
+            self.tasks.again(task, "Requeue")
             self._changed.pool(job.pool_key)
             self._changed.job_if_moving(job)
 

@@ -87,8 +87,7 @@ class Jobs:
 
     def change(self, job: Job, body: Body, *, whole: bool) -> None:
         """PATCH, or PUT where `whole`: what isn't given then gets its default again."""
-        if job.state in ("terminating", "completed", "deleting"):
-            raise _not_now(job)
+        refuse_ended(job)
         given = {name: body.get(name) for name in CHANGEABLE if whole or body.get(name) is not None}
         pool = (given.get("poolInfo") or {}).get("poolId")
         if pool and pool.lower() != job.pool:
@@ -112,8 +111,7 @@ class Jobs:
             self.look(job)
 
     def terminate(self, job: Job, reason: str = "UserTerminate") -> None:
-        if job.state in ("terminating", "completed", "deleting"):
-            raise _not_now(job)
+        refuse_ended(job)
         job.record["execution"]["terminateReason"] = reason
         self._move(job, "terminating")
 
@@ -178,17 +176,10 @@ class Jobs:
         job.record["execution"]["poolId"] = job.body["poolInfo"]["poolId"]
 
 
-def _not_now(job: Job) -> BatchError:
-    """The refusal of an operation that the job's state forbids."""
-    codes = {
-        "terminating": "JobBeingTerminated",
-        "deleting": "JobBeingDeleted",
-        "completed": "JobCompleted",
-    }
-    return BatchError(codes.get(job.state, "OperationInvalidForCurrentState"))
+_ENDED = {"terminating": "JobBeingTerminated", "deleting": "JobBeingDeleted", "completed": "JobCompleted"}
 
 
-def refuse_tasks(job: Job) -> None:
-    """BatchError where a job's state takes no new task."""
-    if job.state in ("terminating", "completed", "deleting"):
-        raise _not_now(job)
+def refuse_ended(job: Job) -> None:
+    """BatchError where a job has ended, or is about to."""
+    if job.state in _ENDED:
+        raise BatchError(_ENDED[job.state])

@@ -12,7 +12,7 @@ from localazure.batch.changes import Changed
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.model import Outcome, TaskKey, TaskNode
 from localazure.batch.task_environment import preparation_id
-from localazure.batch.work_jobs import Jobs, refuse_tasks
+from localazure.batch.work_jobs import Jobs, refuse_ended
 from localazure.batch.work_tables import Job, Tables, Task
 
 _CONSTRAINTS: Body = {"maxWallClockTime": rules.UNLIMITED, "retentionTime": "P7D"}
@@ -45,7 +45,7 @@ class Tasks:
 
     def add(self, job: Job, bodies: Sequence[Body]) -> list[Task | BatchError]:
         """New tasks, each with its own refusal. Checked already but for what depends on the job and its other tasks."""
-        refuse_tasks(job)
+        refuse_ended(job)
         added: list[Task | BatchError] = []
         with self._changed.told():
             for body in bodies:
@@ -89,24 +89,11 @@ class Tasks:
             self._changed.pool(job.pool_key)  # there is room for another of the job's tasks
         self._act(job, options["jobAction"])
 
-    def retry(self, task: Task) -> None:
+    def again(self, task: Task, what: str) -> None:
+        """It waits for a node again. `what`: Retry, or Requeue."""
         execution = rules.counters(task.record["execution"])
-        task.record["execution"] = execution | {
-            "retryCount": execution["retryCount"] + 1,
-            "lastRetryTime": self._changed.stamp(),
-        }
-        self._wait(task)
-
-    def requeue(self, task: Task, reason: str) -> None:
-        execution = rules.counters(task.record["execution"])
-        task.record["requeued"] = reason
-        task.record["execution"] = execution | {
-            "requeueCount": execution["requeueCount"] + 1,
-            "lastRequeueTime": self._changed.stamp(),
-        }
-        self._wait(task)
-
-    def _wait(self, task: Task) -> None:
+        count = f"{what.lower()}Count"
+        task.record["execution"] = execution | {count: execution[count] + 1, f"last{what}Time": self._changed.stamp()}
         self._changed.state(task, "active")
         self._tables.put(task)
 

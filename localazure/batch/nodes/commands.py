@@ -47,11 +47,10 @@ async def execute(node: Node, job: Job) -> Ended:
         await asyncio.to_thread((job.folder / "wd").mkdir, parents=True, exist_ok=True)
         try:
             name = job.container or job.run
-            inside = await containers.prepared(node, contained, job.command_line, job.folder, job.env, name)
+            argv, env, cwd = await containers.prepared(node, contained, job.command_line, job.folder, job.env, name)
         except BaseException:  # given up meanwhile, or it can't be
             await containers.remove(node, job.run)
             raise
-        argv, env, cwd = inside.argv, inside.env, inside.cwd
     else:
         argv, env, cwd = words(job.command_line), job.env, str(job.folder / "wd")
     command = Command(

@@ -31,22 +31,17 @@ _MADE = "made"  # beside a container's files, once all of them are there
 _NAMES = {"-e": "--env", "-w": "--workdir"}
 
 
-class Container(NamedTuple):
-    """What a node runs."""
-
-    argv: list[str]
-    env: dict[str, str]
-    cwd: str
-
-
 class _Options(NamedTuple):
     entrypoint: str | None = None
     workdir: str = ""
     env: tuple[tuple[str, str], ...] = ()
 
 
-async def prepared(node: Node, settings: Body, command_line: str, folder: Path, env: dict[str, str], run: str) -> Container:
-    """The container of one run, its files made again where it doesn't exist already. TaskError where it can't be."""
+async def prepared(
+    node: Node, settings: Body, command_line: str, folder: Path, env: dict[str, str], run: str
+) -> tuple[list[str], dict[str, str], str]:
+    """What runs, with which variables and where, in the container of one run, whose files are made again where it doesn't exist
+    already. TaskError where it can't be."""
     if node.settings.containers is None:
         raise TaskError("ContainerInvalidSettings", Message="The pool has no containerConfiguration")
     options = _options(str(settings.get("containerRunOptions") or ""))
@@ -74,11 +69,8 @@ async def prepared(node: Node, settings: Body, command_line: str, folder: Path, 
     inside = options.workdir and str(ImageTree(files / "root").at(options.workdir, image.workdir))
     # A task's variables hold inside as they are; PATH and HOME are the container's.
     told = {name: value for name, value in env.items() if name not in ("PATH", "HOME", "LANG")}
-    return Container(
-        argv=content["argv"],
-        env={**content["env"], **told, **{name: content["env"][name] for name in own}},
-        cwd=inside or (content["workdir"] if default else str(folder / "wd")),
-    )
+    variables = {**content["env"], **told, **{name: content["env"][name] for name in own}}
+    return content["argv"], variables, inside or (content["workdir"] if default else str(folder / "wd"))
 
 
 def folder_of(node: Node, run: str) -> Path:

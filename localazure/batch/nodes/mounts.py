@@ -16,7 +16,7 @@ from localazure.services import Services
 _SHARE = "azureFileShareConfiguration"
 
 
-def mount(configurations: tuple[Body, ...], root: Path, services: Services) -> None:
+def mount(configurations: list[Body], root: Path, services: Services) -> None:
     for configuration in configurations:
         share = configuration.get(_SHARE)
         if not share:
@@ -25,7 +25,7 @@ def mount(configurations: tuple[Body, ...], root: Path, services: Services) -> N
         _mount_share(share, root, services)
 
 
-def folders(configurations: tuple[Body, ...], services: Services) -> list[Path]:
+def folders(configurations: list[Body], services: Services) -> list[Path]:
     """Where the files of the shares lie that a pool mounts."""
     shares = [share for each in configurations if (share := each.get(_SHARE))]
     return [storage.share_folder(services.settings, str(share.get("accountName") or ""), _name_of(share)) for share in shares]

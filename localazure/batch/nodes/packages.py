@@ -29,7 +29,7 @@ class _PackageError(Exception):
     """A package that isn't available. The message has the reason."""
 
 
-async def of_pool(references: tuple[Body, ...], node: Node) -> dict[str, str]:
+async def of_pool(references: list[Body], node: Node) -> dict[str, str]:
     """A pool's packages, unpacked again. NodeError where one isn't available."""
     resource = node.context.services.store.get(node.context.account)
     found: dict[str, str] = {}

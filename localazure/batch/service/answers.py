@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from starlette.responses import JSONResponse, Response
 
 from localazure.arm.store import Body
-from localazure.batch.errors import BatchError, not_imitated
+from localazure.batch.errors import BatchError
 from localazure.batch.service import odata
 from localazure.batch.service.request import DataPlaneRequest
 
@@ -108,8 +108,3 @@ def without_secrets(value: Any) -> Any:
     if isinstance(value, list):
         return [without_secrets(each) for each in value]
     return value
-
-
-def no_expand(request: DataPlaneRequest) -> None:
-    if request.query.get("$expand"):
-        raise not_imitated(f"$expand={request.query['$expand'][:100]}")

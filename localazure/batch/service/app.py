@@ -101,6 +101,8 @@ class DataPlane:
         path = _pattern(parsed.segments)
         found = self._operations.get((parsed.request.method, path))
         if found is not None:
+            if parsed.request.method == "GET" and parsed.query.get("$expand"):
+                raise not_imitated(f"$expand={parsed.query['$expand'][:100]}")
             refused.check_batch(parsed.request.method, path, self._services)
             return found
         if (parsed.request.method, path) in self._operations:

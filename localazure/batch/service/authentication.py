@@ -5,9 +5,7 @@ batch/public-network-access, 2024-06-13; code and words are assumed). The signat
 lives: Microsoft Learn, rest/api/batchservice/authenticate-requests-to-the-azure-batch-service.
 """
 
-import base64
-import binascii
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import parse_qs
@@ -82,7 +80,7 @@ def _check_shared_key(request: Request, credential: str, account: Resource | Non
     text = string_to_sign(
         request.method, raw_path, request.scope["query_string"].decode("latin-1"), request.headers.items(), name
     )
-    if not is_signed_by(_keys(account), text, given):
+    if not is_signed_by((account.private.get("keys") or {}).values(), text, given):
         raise _failed("The MAC signature found in the HTTP request is not the same as any computed signature")
 
 
@@ -96,15 +94,6 @@ def _check_date(request: Request, now: datetime) -> None:
         raise BatchError("InvalidHeaderValue", values={"HeaderName": "ocp-date", "HeaderValue": text[:100]}) from error
     if abs(now - (moment if moment.tzinfo else moment.replace(tzinfo=UTC))) > LIFETIME:
         raise _failed(f"The date header of the request is more than 15 minutes from the time of the server: '{text[:100]}'")
-
-
-def _keys(account: Resource) -> Iterator[str]:
-    for key in (account.private.get("keys") or {}).values():
-        try:
-            base64.b64decode(key, validate=True)
-        except (binascii.Error, TypeError, ValueError):
-            continue
-        yield key
 
 
 def _by_token(authorization: str, account: Resource | None, services: Services) -> Caller:

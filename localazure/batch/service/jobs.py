@@ -28,12 +28,10 @@ class Jobs:
         return answers.done(request, 201, view(added, request), location=request.url("jobs", added.id))
 
     async def listed(self, request: DataPlaneRequest) -> Response:
-        answers.no_expand(request)
         jobs = self._work.tables.jobs(request.account.key, request.after)
         return await answers.listed(request, "jobs", (view(job, request) for job in jobs))
 
     async def get(self, request: DataPlaneRequest) -> Response:
-        answers.no_expand(request)
         entry = view(self._found(request), request)
         answers.conditions(request, entry)
         return answers.one(request, "jobs", entry)
@@ -110,11 +108,7 @@ def _check(body: Body) -> None:
         raise invalid_value("maxParallelTasks", 0, "It takes -1 or a number greater than 0")
     task_bodies.check_range("maxParallelTasks", body.get("maxParallelTasks"), -1)
     task_bodies.check_constraints(body.get("constraints"), "constraints")
-    if body.get("networkConfiguration"):
-        raise not_imitated("the 'networkConfiguration' of a job")
-    if body.get("allowTaskPreemption"):
-        raise not_imitated("'allowTaskPreemption'")
-    for name in ("jobManagerTask", "jobReleaseTask"):
+    for name in ("networkConfiguration", "allowTaskPreemption", "jobManagerTask", "jobReleaseTask"):
         if body.get(name):
             raise not_imitated(f"the '{name}' of a job")
     preparation = body.get("jobPreparationTask")

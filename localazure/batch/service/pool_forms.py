@@ -11,22 +11,8 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.service import models
+from localazure.shapes.model import ObjectShape
 
-_SAME = (
-    "applicationLicenses",
-    "displayName",
-    "metadata",
-    "mountConfiguration",
-    "networkConfiguration",
-    "resourceTags",
-    "startTask",
-    "targetNodeCommunicationMode",
-    "taskSchedulingPolicy",
-    "taskSlotsPerNode",
-    "upgradePolicy",
-    "userAccounts",
-    "vmSize",
-)
 _MACHINE = "virtualMachineConfiguration"
 _SCALE = (
     "enableAutoScale",
@@ -38,11 +24,23 @@ _SCALE = (
 )
 
 
+def _same(given: Body) -> Body:
+    """What of a pool both forms call alike."""
+    alike = models.shape("BatchPoolCreateOptions").properties.keys() & _arm_shape().properties.keys()
+    return {name: each for name, each in given.items() if name in alike}
+
+
+def _arm_shape() -> ObjectShape:
+    shape = shapes.arm_shape(azure_types.BATCH_POOL).properties["properties"].shape
+    assert isinstance(shape, ObjectShape)
+    return shape
+
+
 def to_arm(body: Body, account_id: str) -> Body:
     """ARM's `properties` for what of a pool is given."""
     if body.get("certificateReferences"):
         raise not_imitated("certificates on nodes, which Batch retired on 2024-02-29")
-    properties: Body = {name: body[name] for name in _SAME if name in body}
+    properties = _same(body)
     policy = properties.get("taskSchedulingPolicy") or {}
     if policy.get("jobDefaultOrder") == "none":  # the default, for which ARM at this version has no name
         properties["taskSchedulingPolicy"] = {name: each for name, each in policy.items() if name != "jobDefaultOrder"}
@@ -63,7 +61,7 @@ def to_arm(body: Body, account_id: str) -> Body:
 
 def spelled(properties: Body) -> Body:
     """As ARM's shape of a pool spells them."""
-    return models.respelled(shapes.arm_shape(azure_types.BATCH_POOL).properties["properties"].shape, properties, keep=True)
+    return models.respelled(_arm_shape(), properties, keep=True)
 
 
 def scale_to_arm(body: Body) -> Body:
@@ -86,7 +84,7 @@ def scale_to_arm(body: Body) -> Body:
 def from_arm(document: Body, url: str) -> Body:
     """What GET answers, from what ARM's GET does."""
     given = document["properties"]
-    view: Body = {name: given[name] for name in _SAME if name in given}
+    view = _same(given)
     view |= {
         "id": document["name"],
         "url": url,

@@ -36,11 +36,9 @@ class Pools:
         return answers.done(request, 201, self._view(request, body["id"]), location=request.url("pools", body["id"]))
 
     async def listed(self, request: DataPlaneRequest) -> Response:
-        answers.no_expand(request)
         return await answers.listed(request, "pools", self.all_of(request))
 
     async def get(self, request: DataPlaneRequest) -> Response:
-        answers.no_expand(request)
         entry = self._view(request, self._found(request).id.name)
         answers.conditions(request, entry)
         return answers.one(request, "pools", entry)

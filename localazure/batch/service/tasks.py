@@ -49,13 +49,11 @@ class Tasks:
         return answers.plain(request, "taskaddresult", {"value": entries})
 
     async def listed(self, request: DataPlaneRequest) -> Response:
-        answers.no_expand(request)
         job = self._work.jobs.get(request.account.key, request.segments[1])
         tasks = self._work.tables.tasks(job.account, job.name, request.after)
         return await answers.listed(request, "tasks", (view(task, request) for task in tasks))
 
     async def get(self, request: DataPlaneRequest) -> Response:
-        answers.no_expand(request)
         entry = view(self.found(request), request)
         answers.conditions(request, entry)
         return answers.one(request, "tasks", entry)
@@ -95,7 +93,6 @@ def view(task: Task, request: DataPlaneRequest) -> Body:
     """What GET answers."""
     record = dict(task.record)
     execution, node, pool = record.pop("execution"), record.pop("node", None), record.pop("pool", "")
-    record.pop("requeued", None)
     entry = {"id": task.id, "url": _url(task, request), "state": task.state, **record, **task.body, "executionInfo": execution}
     if node is not None and task.state != "active":
         entry["nodeInfo"] = TaskNode(*node).info(request.address, pool)

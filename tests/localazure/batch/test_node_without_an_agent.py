@@ -40,7 +40,7 @@ def node(folder: Path, **properties: Any) -> Node:
         raise AssertionError
 
     body = {"vmSize": "STANDARD_NC4AS_T4_V3", "deploymentConfiguration": {"virtualMachineConfiguration": MACHINE}, **properties}
-    settings = pool_settings.read("pool", "westeurope", {"properties": body})
+    settings = pool_settings.PoolSettings("pool", "westeurope", {"properties": body})
     record = {
         "id": "tvm-1", "folder": "n1", "dedicated": True, "phase": READY, "since": BEGAN,
         "address": "10.0.0.4",

@@ -63,7 +63,7 @@ ACTS: dict[str, Any] = {
     "start": lambda work, step: work.started(key(step["start"])),
     "run": lambda work, step: run(work, step["run"], step.get("exit", 0), step.get("failure")),
     "end": lambda work, step: work.ended(key(step["end"]), Outcome(BEGAN, ENDED, step["exit"])),
-    "requeue": lambda work, step: work.requeued(key(step["requeue"]), "its node was preempted"),
+    "requeue": lambda work, step: work.requeued(key(step["requeue"])),
     "stop": lambda work, step: work.tasks.terminate_waiting(work.tasks.get(key(step["stop"]))),
     "drop": lambda work, step: work.tasks.delete(work.tasks.get(key(step["drop"]))),
     "change": lambda work, step: work.jobs.change(work.jobs.get(ACCOUNT, "job"), step["change"], whole=step.get("whole", False)),
