@@ -29,6 +29,7 @@ from localazure.services import Clock
 from localazure.weather.state import Weather
 
 ABORT = "localazure.abort"  # key in the ASGI scope: closes the connection at once
+GONE = "localazure.gone"  # and what is called where the client goes away before it has its answer
 _DOCUMENT = "faults"
 
 

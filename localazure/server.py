@@ -34,14 +34,13 @@ from localazure.endpoint import Endpoint
 from localazure.entra import identity as identities
 from localazure.entra.endpoints import Directory, Endpoints
 from localazure.entra.tokens import Tokens
-from localazure.faults import ABORT, Faults
+from localazure.faults import ABORT, GONE, Faults
 from localazure.folder import LocalFolder, default_cache, locked
 from localazure.kinds import federated_credentials
 from localazure.kubernetes import authorization_routes, image_access
 from localazure.kubernetes.authorization_routes import ClusterRoutes
 from localazure.lists.deviations import Deviations
 from localazure.machines import identity_tokens, routes
-from localazure.ml.bodies import GONE
 from localazure.nothing_runs import choice, kubernetes_api, parts
 from localazure.process import this_process
 from localazure.services import Clock, Services, Settings

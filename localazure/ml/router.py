@@ -15,8 +15,7 @@ from urllib.parse import quote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from localazure.faults import ABORT
-from localazure.ml import bodies
+from localazure.faults import ABORT, GONE
 from localazure.ml.authentication import Gate
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.scoring_errors import RefusedError
@@ -44,8 +43,13 @@ _NOT_ANSWERED = frozenset(
 _REASON_BYTES = 200  # of `ms-azureml-model-error-reason`
 _SAFE = "/:@!$&'()*+,;=~%"
 MODEL_ERROR = 424
+MOST_BYTES = 100 * 1024 * 1024  # of a body; the service publishes no limit
 
 Find = Callable[[str, str], LiveEndpoint | None]  # by region and name
+
+
+class ClientGoneError(Exception):
+    """Nobody is left to answer."""
 
 
 class Router:
@@ -54,7 +58,6 @@ class Router:
     def __init__(self, find: Find, gate: Gate) -> None:
         self._find = find
         self._gate = gate
-        self._memory = bodies.Memory()
         self._copies: set[asyncio.Task[None]] = set()
 
     def around(self, app: ASGIApp) -> ASGIApp:
@@ -76,7 +79,7 @@ class Router:
             await self._answer(scope, receive, send, own)
         except RefusedError as refusal:
             await _refuse(send, refusal, own)
-        except bodies.ClientGoneError:
+        except ClientGoneError:
             return
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, own: Headers) -> None:
@@ -84,17 +87,17 @@ class Router:
         given: dict[bytes, bytes] = dict(scope["headers"])
         self._gate.check(endpoint, given.get(b"authorization", b""))
         own += [(name, given[name]) for name in (b"x-ms-client-request-id",) if given.get(name)]
-        async with self._memory.whole(receive, given.get(b"content-length", b"")) as body:
-            named = given.get(DEPLOYMENT, b"")
-            deployment = _chosen(endpoint, named)
-            passed = [pair for pair in scope["headers"] if pair[0] not in _NOT_PASSED_ON]
-            request = _Request(scope["method"].encode(), below, scope["query_string"], [*passed, own[0]], body)
-            shadow = None if named else endpoint.next_shadow()
-            if shadow is not None:
-                self._copy(shadow, request)
-            own.append((DEPLOYMENT, deployment.name.encode()))
-            async with _listened_to(scope):
-                await self._scored(deployment, request, scope, send, own)
+        body = await _whole(receive, given.get(b"content-length", b""))
+        named = given.get(DEPLOYMENT, b"")
+        deployment = _chosen(endpoint, named)
+        passed = [pair for pair in scope["headers"] if pair[0] not in _NOT_PASSED_ON]
+        request = _Request(scope["method"].encode(), below, scope["query_string"], [*passed, own[0]], body)
+        shadow = None if named else endpoint.next_shadow()
+        if shadow is not None:
+            self._copy(shadow, request)
+        own.append((DEPLOYMENT, deployment.name.encode()))
+        async with _listened_to(scope):
+            await self._scored(deployment, request, scope, send, own)
 
     async def _scored(self, deployment: LiveDeployment, request: "_Request", scope: Scope, send: Send, own: Headers) -> None:
         settings = deployment.settings
@@ -142,6 +145,24 @@ class _Request(NamedTuple):
     def target(self, instance: Instance) -> bytes:
         path = instance.scoring_path if self.path == SCORE else quote(self.path, safe=_SAFE).encode()
         return path + b"?" + self.query if self.query else path
+
+
+async def _whole(receive: Receive, declared: bytes) -> bytes:
+    """All of a body, so that a slow client keeps no container waiting. `declared`: the Content-Length, or b"".
+
+    RefusedError where it is too large; ClientGoneError.
+    """
+    body, more = bytearray(), True
+    too_large = declared.isdigit() and int(declared) > MOST_BYTES
+    while more and not too_large:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGoneError
+        body += message.get("body", b"")
+        too_large, more = len(body) > MOST_BYTES, message.get("more_body", False)
+    if too_large:
+        raise RefusedError("RequestTooLarge", limit=MOST_BYTES)
+    return bytes(body)
 
 
 def _chosen(endpoint: LiveEndpoint, named: bytes) -> LiveDeployment:
@@ -201,7 +222,7 @@ def _head(answer: Answer, *, kubernetes: bool) -> tuple[int, Headers]:
 @contextlib.asynccontextmanager
 async def _listened_to(scope: Scope) -> AsyncIterator[None]:
     """ClientGoneError where the client goes away meanwhile: a request that nobody waits for keeps nobody else waiting."""
-    gone: list[Callable[[], None]] = scope.get(bodies.GONE, [])
+    gone: list[Callable[[], None]] = scope.get(GONE, [])
     loop = asyncio.get_running_loop()
     leaving = asyncio.timeout(None)
     try:
@@ -214,7 +235,7 @@ async def _listened_to(scope: Scope) -> AsyncIterator[None]:
     except TimeoutError:
         if not leaving.expired():
             raise
-        raise bodies.ClientGoneError from None
+        raise ClientGoneError from None
 
 
 async def _copied(shadow: LiveDeployment, request: _Request) -> None:

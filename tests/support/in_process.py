@@ -20,9 +20,8 @@ from starlette.types import ASGIApp
 
 from localazure import __main__ as commands, endpoint, lifecycle
 from localazure.entra import identity as identities
-from localazure.faults import ABORT
+from localazure.faults import ABORT, GONE
 from localazure.folder import LocalFolder
-from localazure.ml.bodies import GONE
 from localazure.server import Start, application
 from localazure.services import Clock, Settings
 from localazure.weather.state import Weather

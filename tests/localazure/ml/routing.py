@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
+from localazure.faults import GONE
 from localazure.ml.authentication import Gate
-from localazure.ml.bodies import GONE
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.router import Router
 from localazure.ml.scoring_errors import RefusedError

@@ -1,13 +1,11 @@
-"""The bodies of requests at the router of online endpoints: whole, too large, too slow, too many, and clients that go away."""
+"""The bodies of requests at the router of online endpoints: whole, too large, and clients that go away."""
 
 import asyncio
 
 import pytest
-from starlette.types import Message
 
-from localazure.ml import bodies
-from localazure.ml.scoring_errors import RefusedError
-from tests.localazure.ml.routing import Scene, in_scene, play, play_coroutine
+from localazure.ml import router
+from tests.localazure.ml.routing import Scene, in_scene, play
 
 
 @in_scene
@@ -23,9 +21,8 @@ async def test_a_chunked_body_arrives_whole_and_a_connection_is_used_again(scene
     assert blue.connections == 2
 
 
-def test_a_body_that_is_too_large_or_never_comes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "MOST_BYTES", 1000)
-    monkeypatch.setattr(bodies, "IDLE_SECONDS", 0.05)
+def test_a_body_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(router, "MOST_BYTES", 1000)
 
     async def told(scene: Scene) -> None:
         (blue,) = await scene.deploy("blue")
@@ -34,47 +31,8 @@ def test_a_body_that_is_too_large_or_never_comes_is_refused(monkeypatch: pytest.
         chunked = await scene.ask(chunks=[b"a" * 600, b"b" * 600])
         assert (declared.status, chunked.status) == (413, 413)
         assert declared.json["error"]["code"] == "RequestTooLarge"
-        incoming = [{"type": "http.request", "body": b"a", "more_body": True}]
-
-        async def receive() -> Message:
-            if not incoming:
-                await asyncio.Event().wait()  # for ever
-            return incoming.pop()
-
-        with pytest.raises(RefusedError) as refused:
-            async with bodies.Memory().whole(receive, b"10"):
-                pass
-        assert refused.value.status == 408
         assert not blue.requests
         assert (await scene.ask(b"good")).status == 200
-
-    play(told)
-
-
-def test_a_body_that_comes_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "WHOLE_SECONDS", 0.05)
-
-    async def receive() -> Message:
-        await asyncio.sleep(0.01)
-        return {"type": "http.request", "body": b"a", "more_body": True}
-
-    with pytest.raises(RefusedError) as refused:
-        play_coroutine(bodies.Memory().whole(receive, b"100").__aenter__())
-    assert (refused.value.status, refused.value.code) == (408, "RequestBodyTimeout")
-
-
-def test_bodies_take_so_much_memory_together_and_give_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "MOST_TOGETHER", 1000)
-
-    async def told(scene: Scene) -> None:
-        await scene.deploy("blue")
-        scene.endpoint.share({"blue": 100}, None)
-        first = asyncio.create_task(scene.ask({"sleep": 0.1, "fill": "x" * 600}))
-        await asyncio.sleep(0.02)
-        turned_away = await scene.ask(b"a" * 600)
-        assert (turned_away.status, turned_away.json["error"]["code"]) == (503, "TooManyBytesPending")
-        assert (await first).status == 200
-        assert (await scene.ask(b"a" * 600)).status == 200
 
     play(told)
 
