@@ -6,9 +6,10 @@ whom the machine signed on with `az`, and a process of this machine.
 
 import asyncio
 import hashlib
+import json
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec
@@ -26,6 +27,9 @@ from localazure.subscriptions import SUBSCRIPTION
 _DAEMON = "docker: Error response from daemon: "
 _NO_GPUS = f'{_DAEMON}could not select device driver "" with capabilities: [[gpu]].'
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")  # a folder's, too
+_FAILED = 125  # the program's exit code where no container ran
+_FLAGS = ("--rm", "-i", "--interactive", "-t", "--tty", "-it", "-q", "--quiet")
+_CHOICES = ("--client-id", "--object-id", "--resource-id", "--username", "-u")
 _DOCKERS = "docker"  # the key of containers among those that see the machine's GPUs
 
 
@@ -46,21 +50,32 @@ class Docker:
         self._save = save
 
     async def answer(self, machine: Machine, program: str, requested: Body) -> Body:
-        """What one of the machine's programs hears. DockerError refuses."""
-        match program, requested.get("do"):
-            case "docker", "pull":
-                image = await self._pull(machine, str(requested.get("image") or ""))
-                return {"told": f"Digest: {image.digest}\nStatus: Image is up to date for {requested['image']}"}
-            case "docker", "run":
-                return await self._run(machine, requested)
-            case "docker", "rm":
-                return await self._remove(machine, str(requested.get("name") or ""))
-            case "az", "login":
-                return self._sign_on(machine, str(requested.get("identity") or ""))
-            case "az", "acr":
-                return self._sign_on_registry(machine, str(requested.get("registry") or ""))
+        """What one of the machine's programs prints, with the folder of a container that it follows. DockerError refuses."""
+        arguments: list[str] = requested["arguments"]
+        words = [one for one in arguments if not one.startswith("-")]
+        match program, arguments[:1], words[:2]:
+            case "docker", ["pull"], _:
+                pulled = [(await self._pull(machine, name), name) for name in words[1:]]
+                return {
+                    "told": "".join(f"Digest: {image.digest}\nStatus: Image is up to date for {name}\n" for image, name in pulled)
+                }
+            case "docker", ["run"], _:
+                return await self._run(machine, _run_options(arguments[1:], requested["environment"]))
+            case "docker", ["rm"], _:
+                for name in words[1:]:
+                    await self._remove(machine, name)
+                return {"told": "".join(f"{name}\n" for name in words[1:])}
+            case "docker", *_:
+                raise DockerError(f"docker: the embedded Azure acts out pull, run, rm, and not '{''.join(arguments[:1])}'")
+            case "az", _, ["login", *_] if {"--identity", "-i"} & {*arguments}:
+                return {"told": json.dumps(self._sign_on(machine, _option(arguments, *_CHOICES)), indent=2) + "\n"}
+            case "az", _, ["acr", "login"]:
+                self._sign_on_registry(machine, _option(arguments, "--name", "-n"))
+                return {"told": "Login Succeeded\n"}
             case _:
-                raise DockerError(f"{program}: the embedded Azure does not implement that")
+                shown = " ".join(words[:2]) or "az without a command"
+                message = f"the embedded Azure acts out 'az login --identity' and 'az acr login' on machines, not '{shown}'"
+                raise DockerError(message, 2)
 
     # The machine
 
@@ -83,7 +98,7 @@ class Docker:
             images.check(name, may, self._services)
             return await images.pull(name, self._services)
         except UnavailableError as error:
-            raise DockerError(f"{_DAEMON}{_told(error)}", 125) from error
+            raise DockerError(f"{_DAEMON}{_told(error)}", _FAILED) from error
 
     # az
 
@@ -104,7 +119,7 @@ class Docker:
         tenant = self._services.settings.tenant_id
         return {"environmentName": "AzureLocal", "id": SUBSCRIPTION, "isDefault": True, "tenantId": tenant, "user": user}
 
-    def _sign_on_registry(self, machine: Machine, name: str) -> Body:
+    def _sign_on_registry(self, machine: Machine, name: str) -> None:
         """`az acr login`: the identity has to have a role by which it may pull."""
         signed = machine.record["signed_on"]
         if not signed:
@@ -121,36 +136,35 @@ class Docker:
             )
         machine.record["logins"][server] = signed["principal"]
         self._save(machine)
-        return {}
 
     # Containers
 
     async def _run(self, machine: Machine, requested: Body) -> Body:
-        name = str(requested.get("name") or f"container_{secrets.token_hex(4)}")
+        name = requested["name"] or f"container_{secrets.token_hex(4)}"
         if not _NAME.fullmatch(name):
-            raise DockerError(f"{_DAEMON}Invalid container name ({name}), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed.", 125)
+            raise DockerError(f"{_DAEMON}Invalid container name ({name}), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed.", _FAILED)
         if name in machine.record["containers"]:
             other = machine.record["containers"][name]["id"]
             raise DockerError(
                 f'{_DAEMON}Conflict. The container name "/{name}" is already in use by container "{other}". You have to '
                 "remove (or rename) that container to be able to reuse that name.",
-                125,
+                _FAILED,
             )
-        if requested.get("gpus") and not (
+        if requested["gpus"] and not (
             machine.record["driver"] and machine.settings.has_nvidia and machine.settings.image_has_gpu_containers
         ):
-            raise DockerError(_NO_GPUS, 125)
-        image = await self._pull(machine, str(requested.get("image") or ""))
+            raise DockerError(_NO_GPUS, _FAILED)
+        image = await self._pull(machine, requested["image"])
         visible = Visible("void")
-        if requested.get("gpus"):
+        if requested["gpus"]:
             visible = seen("all", None, gpus(machine.settings.node(machine.record["driver"])))
         machine.programs.note(_DOCKERS, name, visible, host_pid=False, pod="")
-        words = tuple(str(word) for word in requested.get("command") or ())
+        words = requested["command"]
         spec = ContainerSpec(
             name=name,
             image=image,
             command=(*image.entrypoint, *(_led(word, image) for word in words)) if words else (),
-            env={str(key): str(value) for key, value in (requested.get("env") or {}).items()},
+            env=requested["env"],
             machines_env=machine.identity_variables,
             programs=machine.programs.folder_of(_DOCKERS, name),
             restart_policy="Never",
@@ -161,16 +175,47 @@ class Docker:
         await self._runtime.start(_group(machine, name), [spec])
         machine.record["containers"][name] = {"id": hashlib.sha256(spec.run.encode()).hexdigest()}
         self._save(machine)
-        return {"name": name, "folder": str(self._runtime.folder_of(_group(machine, name), name))}
+        return {"told": "", "name": name, "folder": str(self._runtime.folder_of(_group(machine, name), name))}
 
-    async def _remove(self, machine: Machine, name: str) -> Body:
+    async def _remove(self, machine: Machine, name: str) -> None:
         if name not in machine.record["containers"]:
             raise DockerError(f"Error response from daemon: No such container: {name}")
         await self._runtime.remove(_group(machine, name))
         machine.record["containers"].pop(name, None)
         machine.programs.note(_DOCKERS, name, Visible("void"), host_pid=False, pod="")
         self._save(machine)
-        return {}
+
+
+def _option(arguments: Sequence[str], *names: str) -> str:
+    """What the first of these options says, behind it or behind a `=`; "" where none is given."""
+    found = {name: value for name, _, value in (word.partition("=") for word in arguments if "=" in word)}
+    found |= dict(zip(arguments, [*arguments[1:], ""], strict=True))
+    return next((found[name] for name in names if name in found), "")
+
+
+def _run_options(arguments: Sequence[str], environment: Mapping[str, str]) -> Body:
+    """Of `docker run`. `environment`: the program's own, from which `-e NAME` takes a value."""
+    requested: Body = {"env": {}, "gpus": "", "name": ""}
+    words = list(arguments)
+    while words and words[0].startswith("-"):
+        name, joined, value = words.pop(0).partition("=")
+        if name in _FLAGS:
+            continue
+        if name not in ("-e", "--env", "--gpus", "--name"):
+            raise DockerError(f"docker: the embedded Azure does not implement the option {name}", _FAILED)
+        if not joined and not words:
+            raise DockerError(f"flag needs an argument: {name}", _FAILED)
+        value = value if joined else words.pop(0)
+        variable, given, content = value.partition("=")
+        if name in ("--gpus", "--name"):
+            requested[name[2:]] = value
+        elif given or variable in environment:
+            requested["env"][variable] = content if given else environment[variable]
+    if requested["gpus"] not in ("", "all"):
+        raise DockerError(f"docker: the embedded Azure does not implement --gpus {requested['gpus']}", _FAILED)
+    if not words:
+        raise DockerError('"docker run" requires at least 1 argument.', _FAILED)
+    return {**requested, "image": words[0], "command": words[1:]}
 
 
 def _told(error: UnavailableError) -> str:

@@ -1,8 +1,7 @@
-"""`docker` and `az` as a virtual machine's programs find them: clients of the embedded Azure.
+"""`docker` and `az` as a virtual machine's programs find them: clients of the embedded Azure, which reads their arguments.
 
-Run as `python -I -S machine_program.py CONFIG NAME ARGUMENTS…` by the scripts in the machine's `bin`. Of docker it knows `pull`,
-`run --rm` and `rm`, of az `login --identity` and `acr login`, as a run on a machine sends them; the rest is refused explicitly.
-Containers are processes that the embedded Azure starts; their output is read from their logs, in which both streams are one.
+Run as `python -I -S machine_program.py CONFIG NAME ARGUMENTS…` by the scripts in the machine's `bin`. Containers are processes
+that the embedded Azure starts; their output is read from their logs, in which both streams are one.
 """
 
 # ruff: noqa: PTH118, PTH120, PTH123 - a program that prints
@@ -27,7 +26,6 @@ from localazure.containers.followed_log import FollowedLog
 POLL_SECONDS = 0.1
 REACH_SECONDS = 120.0  # for as long it tries, over a restart of the embedded Azure
 DOCKER_FAILED = 125
-_FLAGS = ("--rm", "-i", "--interactive", "-t", "--tty", "-it", "-q", "--quiet")
 
 
 class RefusedError(Exception):
@@ -40,100 +38,43 @@ class RefusedError(Exception):
 
 def main(config_file, name, arguments):
     with open(config_file, encoding="utf-8") as file:
-        azure = Azure(json.load(file))
+        config = json.load(file)
     try:
-        return {"docker": docker, "az": az}[name](azure, arguments)
+        answer = ask(config, name, arguments, DOCKER_FAILED if (name, *arguments[:1]) == ("docker", "run") else 1)
     except RefusedError as error:
         sys.stderr.write(f"{error}\n")
         return error.code
+    sys.stdout.write(answer["told"])
+    return _to_its_end(config, answer) if "folder" in answer else 0
 
 
-class Azure:
-    """The embedded Azure, for this machine."""
-
-    def __init__(self, config):
-        self.root = config["root"]
-        self._url = config["url"]
-        self._tls = ssl.create_default_context(cafile=config["authorities"])
-
-    def ask(self, what, body, code=1):
-        """What it answers. RefusedError with its words."""
-        request = urllib.request.Request(  # noqa: S310 - the address is the embedded Azure's
-            f"{self._url}/{what}", json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        deadline = time.monotonic() + REACH_SECONDS
-        while True:
-            try:
-                with urllib.request.urlopen(request, context=self._tls) as response:  # noqa: S310
-                    answer = json.loads(response.read())
-                break
-            except urllib.error.HTTPError as error:
-                raise RefusedError(f"the embedded Azure answers {error.code}", code) from None
-            except OSError as error:
-                if time.monotonic() > deadline:
-                    raise RefusedError(f"the embedded Azure can't be reached: {error}", code) from None
-                time.sleep(POLL_SECONDS)
-        if "error" in answer:
-            raise RefusedError(answer["error"], answer.get("code", code))
-        return answer
+def ask(config, name, arguments, code=1):
+    """What the embedded Azure answers to a program's arguments. RefusedError with its words."""
+    content = json.dumps({"arguments": arguments, "environment": dict(os.environ)}).encode()
+    request = urllib.request.Request(f"{config['url']}/{name}", content, {"Content-Type": "application/json"})  # noqa: S310
+    tls = ssl.create_default_context(cafile=config["authorities"])
+    deadline = time.monotonic() + REACH_SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(request, context=tls) as response:  # noqa: S310 - the embedded Azure's address
+                answer = json.loads(response.read())
+            break
+        except urllib.error.HTTPError as error:
+            raise RefusedError(f"the embedded Azure answers {error.code}", code) from None
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise RefusedError(f"the embedded Azure can't be reached: {error}", code) from None
+            time.sleep(POLL_SECONDS)
+    if "error" in answer:
+        raise RefusedError(answer["error"], answer["code"])
+    return answer
 
 
-# az
-
-
-def az(azure, arguments):
-    words = [one for one in arguments if not one.startswith("-")]
-    options = _options_of(arguments)
-    match words[:2]:
-        case ["login", *_] if "--identity" in arguments or "-i" in arguments:
-            chosen = next(
-                (options[one] for one in ("--client-id", "--object-id", "--resource-id", "--username", "-u") if one in options),
-                "",
-            )
-            print(json.dumps(azure.ask("az", {"do": "login", "identity": chosen}), indent=2))
-        case ["acr", "login"]:
-            azure.ask("az", {"do": "acr", "registry": options.get("--name") or options.get("-n") or ""})
-            print("Login Succeeded")
-        case _:
-            shown = " ".join(words[:2]) or "az without a command"
-            raise RefusedError(
-                f"the embedded Azure acts out 'az login --identity' and 'az acr login' on machines, not '{shown}'", 2
-            )
-    return 0
-
-
-def _options_of(arguments):
-    found = {}
-    for number, word in enumerate(arguments):
-        name, joined, value = word.partition("=")
-        if word.startswith("-"):
-            found[name] = value if joined else (arguments[number + 1] if number + 1 < len(arguments) else "")
-    return found
-
-
-# docker
-
-
-def docker(azure, arguments):
-    commands = {"pull": _pull, "run": _run, "rm": _remove}
-    command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if command not in commands:
-        raise RefusedError(f"docker: the embedded Azure acts out {', '.join(commands)}, and not '{command}'")
-    return commands[command](azure, rest)
-
-
-def _pull(azure, rest):
-    for image in (one for one in rest if not one.startswith("-")):
-        print(azure.ask("docker", {"do": "pull", "image": image})["told"])
-    return 0
-
-
-def _run(azure, rest):
-    started = azure.ask("docker", {"do": "run", **_run_options(rest)}, DOCKER_FAILED)
-    name = started["name"]
+def _to_its_end(config, started):
+    """Follows a container, which goes with its end, or with ours; its exit code."""
 
     def end(*_):
-        azure.ask("docker", {"do": "rm", "name": name})
+        ask(config, "docker", ["rm", started["name"]])
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
@@ -141,32 +82,6 @@ def _run(azure, rest):
     with contextlib.suppress(RefusedError):  # it was removed meanwhile
         end()
     return code
-
-
-def _run_options(rest):
-    """What is asked of the embedded Azure."""
-    requested = {"env": {}, "gpus": "", "name": ""}
-    words = list(rest)
-    while words and words[0].startswith("-"):
-        word = words.pop(0)
-        name, joined, value = word.partition("=")
-        if name in _FLAGS:
-            continue
-        if name not in ("-e", "--env", "--gpus", "--name"):
-            raise RefusedError(f"docker: the embedded Azure does not implement the option {name}", DOCKER_FAILED)
-        if not joined and not words:
-            raise RefusedError(f"flag needs an argument: {name}", DOCKER_FAILED)
-        value = value if joined else words.pop(0)
-        variable, given, content = value.partition("=")
-        if name in ("--gpus", "--name"):
-            requested[name[2:]] = value
-        elif given or variable in os.environ:
-            requested["env"][variable] = content if given else os.environ[variable]
-    if requested["gpus"] not in ("", "all"):
-        raise RefusedError(f"docker: the embedded Azure does not implement --gpus {requested['gpus']}", DOCKER_FAILED)
-    if not words:
-        raise RefusedError('"docker run" requires at least 1 argument.', DOCKER_FAILED)
-    return {**requested, "image": words[0], "command": words[1:]}
 
 
 def _follow(folder):
@@ -188,13 +103,6 @@ def _state(folder):
             return json.load(file)
     except FileNotFoundError:
         return {"ended": False, "current": {}} if os.path.isdir(folder) else None  # noqa: PTH112
-
-
-def _remove(azure, rest):
-    for name in (one for one in rest if not one.startswith("-")):
-        azure.ask("docker", {"do": "rm", "name": name})
-        print(name)
-    return 0
 
 
 if __name__ == "__main__":

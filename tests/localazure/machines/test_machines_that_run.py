@@ -260,7 +260,11 @@ def test_a_spot_machine_is_evicted_as_its_policy_says(network: Network) -> None:
 def test_names_of_containers_lead_nowhere_else() -> None:
     nothing: Any = None
     with pytest.raises(DockerError, match="Invalid container name"):
-        asyncio.run(Docker(nothing, nothing, nothing)._run(nothing, {"name": ".."}))
+        asyncio.run(
+            Docker(nothing, nothing, nothing).answer(
+                nothing, "docker", {"arguments": ["run", "--name", "..", "i"], "environment": {}}
+            )
+        )
 
 
 @pytest.mark.slow
