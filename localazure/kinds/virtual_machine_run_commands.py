@@ -84,23 +84,24 @@ class VirtualMachineRunCommands(Kind):
         properties = change.properties
         given = [*(properties.get("parameters") or ()), *(properties.get("protectedParameters") or ())]
         parameters = tuple((str(one.get("name") or ""), str(one.get("value") or "")) for one in given)
-        output, error = str(properties.get("outputBlobUri") or ""), str(properties.get("errorBlobUri") or "")
+        streams = (
+            [file, url, _principal(url, properties.get(f"{name}BlobManagedIdentity"), machine, change.services), 0]
+            for file, name in (("stdout", "output"), ("stderr", "error"))
+            if (url := str(properties.get(f"{name}BlobUri") or ""))
+        )
         return Script(
             text=str(properties["source"]["script"]),
             parameters=parameters,
             # Those with a name are variables alone, so that a list of processes shows no secret: Azure/run-command-handler-linux.
             arguments=tuple(value for name, value in parameters if not name),
             seconds=float(properties.get("timeoutInSeconds") or _LONGEST_SECONDS),
-            output_url=output,
-            error_url=error,
-            output_principal=_principal(output, properties.get("outputBlobManagedIdentity"), machine, change.services),
-            error_principal=_principal(error, properties.get("errorBlobManagedIdentity"), machine, change.services),
+            streams=tuple(streams),
         )
 
 
 def _principal(url: str, identity: Body | None, machine: Machine, services: Services) -> str | None:
     """Who writes a blob: None for an address with a signature; the machine's own identity where none is named."""
-    if not url or "sig=" in url:
+    if "sig=" in url:
         return None
     chosen = str((identity or {}).get("clientId") or (identity or {}).get("objectId") or "").lower()
     for principal, client, resource_id in identity_tokens.held_by(services.store.get(machine.key), services):

@@ -23,19 +23,18 @@ LOOK_SECONDS = 0.2
 
 
 class Stream:
-    """One file and its blob. `sent` says how much of the file is there, for a later server to continue with."""
+    """One file and its blob. `kept`: the file's name, the address, who writes it (None: the address carries a signature), and how
+    much of the file is there, for a later server to continue with."""
 
-    def __init__(self, file: Path, url: str, principal: str | None, sent: int = 0) -> None:
-        self.file = file
-        self.url = url
-        self.principal = principal
-        self.sent = sent
+    def __init__(self, folder: Path, kept: list[Any]) -> None:
+        name, self._url, self._principal, _ = kept
+        self._file = folder / name
+        self._kept = kept
         self._sending: asyncio.Task[None] | None = None
 
     async def begin(self, blobs: Blobs) -> None:
         """BlobError where it may not, or can't, be written."""
-        await blobs.begin_append(self.url, self.principal)
-        self.sent = 0
+        await blobs.begin_append(self._url, self._principal)
 
     async def go_on(self, blobs: Blobs) -> bool:
         """Sends what is new. Whether there was something."""
@@ -49,13 +48,13 @@ class Stream:
         return True
 
     async def _send(self, blobs: Blobs, content: bytes) -> None:
-        await blobs.append(self.url, content, self.principal)
-        self.sent += len(content)
+        await blobs.append(self._url, content, self._principal)
+        self._kept[3] += len(content)
 
     def _new(self) -> bytes:
         try:
-            with self.file.open("rb") as file:
-                file.seek(self.sent)
+            with self._file.open("rb") as file:
+                file.seek(self._kept[3])
                 return file.read()
         except FileNotFoundError:
             return b""
@@ -80,10 +79,7 @@ class Script(NamedTuple):
     parameters: tuple[tuple[str, str], ...] = ()  # each is a variable; names may be empty
     arguments: tuple[str, ...] = ()
     seconds: float = ACTION_SECONDS
-    output_url: str = ""
-    error_url: str = ""
-    output_principal: str | None = None  # None: the address carries a signature
-    error_principal: str | None = None
+    streams: tuple[list[Any], ...] = ()  # as `Stream` keeps them
 
 
 class RunCommands:
@@ -132,14 +128,7 @@ class RunCommands:
             "start": machine.context.services.clock.stamp(),
             "end": "",
             "code": None,
-            "streams": [
-                [file, url, principal, 0]
-                for file, url, principal in (
-                    ("stdout", script.output_url, script.output_principal),
-                    ("stderr", script.error_url, script.error_principal),
-                )
-                if url
-            ],
+            "streams": list(script.streams),
         }
         machine.record["runs"][name] = kept
         machine.context.save(machine)
@@ -222,9 +211,8 @@ class RunCommands:
 
         async def follow() -> None:
             while True:
-                for entry, stream in zip(kept["streams"], streams, strict=True):
+                for stream in streams:
                     if await stream.go_on(self._blobs):
-                        entry[3] = stream.sent
                         machine.context.save(machine)
                 await asyncio.sleep(LOOK_SECONDS)
 
@@ -265,8 +253,7 @@ class RunCommands:
         machine.context.save(machine)
 
     def _streams(self, kept: Body) -> list[Stream]:
-        folder = Path(kept["folder"])
-        return [Stream(folder / file, url, principal, sent) for file, url, principal, sent in kept["streams"]]
+        return [Stream(Path(kept["folder"]), each) for each in kept["streams"]]
 
     async def _run(self, machine: Machine, kept: Body, script: Script, begun: asyncio.Event) -> Ended:
         run, folder = kept["run"], Path(kept["folder"])
