@@ -17,9 +17,9 @@ import signal
 import struct
 import sys
 import termios
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -39,8 +39,7 @@ _CHUNK = 65536
 _REFUSED = 1008  # RFC 6455: policy violation
 
 
-@dataclass(frozen=True, slots=True)
-class Console:
+class Console(NamedTuple):
     """What a client asked for: a program's terminal, or without a command the container's output."""
 
     group: str
@@ -54,7 +53,7 @@ def opened(console: Console, services: Services) -> tuple[str, str]:
     """The address of a new console, and its password."""
     _forget_old(services)
     ticket, password = secrets.token_urlsafe(16), random_secret()
-    record = {"console": asdict(console), "password": _hash(password), "made": services.clock.stamp()}
+    record = {"console": console._asdict(), "password": _hash(password), "made": services.clock.stamp()}
     services.store.put_document(_DOCUMENTS + ticket, record)
     size = f"?rows={console.rows}&cols={console.columns}" if console.command else ""
     return f"{services.settings.url.replace('https:', 'wss:')}{PATH}/{ticket}{size}", password

@@ -7,29 +7,14 @@ is no sandbox that it could run in.
 import os
 import re
 import shlex
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from azure_gpu.formats.dockerfile import Command, substitute
 
-_BUILDERS = frozenset({"cmake", "ctest", "make", "ninja", "g++", "gcc", "c++", "cc", "nvcc", "python", "python3"})
-_SYSTEM_PACKAGES = frozenset({"apt-get", "apt"})
-_ACCOUNTS = frozenset({"useradd", "groupadd", "adduser", "addgroup", "chown", "chmod"})
-_PACKAGE_CACHES = ("/var/lib/apt/", "/var/cache/apt/", "/root/.cache/", "/tmp/")  # noqa: S108  # paths in an image, not here
-_PIP_FLAGS_WITHOUT_MEANING = frozenset(
-    {
-        "--no-cache-dir",
-        "--disable-pip-version-check",
-        "--root-user-action=ignore",
-        "--no-compile",
-        "--quiet",
-        "-q",
-        "--upgrade",
-        "-U",
-    }
-)
-_PIP_FLAGS = frozenset({"--require-hashes", "--no-deps"})
-_READERS = frozenset({"test", "[", "find", "sort", "xargs", "sha256sum", "cut", "echo", "exit", "true", "false"})
+_KNOWN = tomllib.loads(Path(__file__).with_name("run_lines.toml").read_text("utf-8"))
 _SORT_READS = re.compile(r"-[bdfghinMruVz]+")  # options without a value; -o and --compress-program would write or run
 _HASHES = re.compile(r"(-[0r]+ )*sha256sum( |$)")  # all that xargs may run
 # What find may be told: tests that read, and paths and patterns, none of which can become `-delete` or `-exec` by quotes,
@@ -76,7 +61,7 @@ def _only_reads(text: str) -> bool:
             words = words[1:]
         if not words or words[0] in ("=", "!="):  # what follows a closed `$(…)`
             continue
-        if words[0] not in _READERS:
+        if words[0] not in _KNOWN["readers"]:
             return False
         if words[0] == "sort" and not all(_SORT_READS.fullmatch(word) for word in words[1:]):
             return False
@@ -108,19 +93,17 @@ def _simple_commands(text: str, variables: Mapping[str, str]) -> list[list[str]]
 def _step(words: list[str]) -> Step:
     shown = shlex.join(words)
     name = words[0]
-    if name in _SYSTEM_PACKAGES:
-        return Step(SKIP, (shown,), ("the machine's own packages serve",))
-    if name == "rm" and all(word.startswith(("-", *_PACKAGE_CACHES)) for word in words[1:]):
+    if name in _KNOWN["skipped"]:
+        return Step(SKIP, (shown,), (_KNOWN["skipped"][name],))
+    if name == "rm" and all(word.startswith(("-", *_KNOWN["package_caches"])) for word in words[1:]):
         return Step(SKIP, (shown,), ("there is no package cache in this image",))
-    if name in _ACCOUNTS:
-        return Step(SKIP, (shown,), ("containers run as the user who started the embedded Azure",))
     if name == "set" and all(word.startswith(("-", "+")) for word in words[1:]):
         return Step(SKIP, (shown,), ("a failing command always ends the build",))
     if name == "mkdir":
         return Step(MAKE_FOLDERS, tuple(word for word in words[1:] if not word.startswith("-")))
     if name in ("pip", "pip3") or words[1:3] == ["-m", "pip"]:
         return _install(words[1:] if name.startswith("pip") else words[3:], shown)
-    if name in _BUILDERS:
+    if name in _KNOWN["builders"]:
         return Step(PROGRAM, tuple(words))
     raise NotImitatedError(f"{name} isn't imitated")
 
@@ -134,9 +117,9 @@ def _install(words: list[str], shown: str) -> Step:
     for word in rest:
         if word in ("-r", "--requirement"):
             files.append(next(rest, ""))
-        elif word in _PIP_FLAGS:
+        elif word in _KNOWN["pip"]["kept"]:
             options.append(word)
-        elif word not in _PIP_FLAGS_WITHOUT_MEANING:
+        elif word not in _KNOWN["pip"]["without_meaning"]:
             raise NotImitatedError(f"pip install {word} isn't imitated: list the packages in a file and install it with -r")
     if not files or not all(files):
         raise NotImitatedError("pip install without -r FILE isn't imitated: list the packages in a file")

@@ -31,19 +31,19 @@ class VirtualMachineExtensions(Kind):
             raise refused("vm: extensions need power")
         extension = extension_of(change.id.name, properties)
         if not extensions.known(extension):
-            raise not_implemented(f"the extension {_handler(extension)}")
+            raise not_implemented(f"the extension {extension.handler}")
         self._check_only_one(change, extension)
-        if machine.settings.windows != _for_windows(extension):
+        if machine.settings.windows != extension.type.lower().endswith("windows"):
             system = "Windows" if machine.settings.windows else "Linux"
-            raise refused("extension: other system", handler=_handler(extension), system=system)
+            raise refused("extension: other system", handler=extension.handler, system=system)
 
     def _check_only_one(self, change: Change, extension: Extension) -> None:
         """A handler is on a machine once, whatever the extension is called."""
         machine = change.services.store.get(change.id.scope)
         for other in vm_views.extensions_of(machine, change.services) if machine else ():
-            same = extension_of(other.id.name, other.properties).kind == extension.kind
+            same = extension_of(other.id.name, other.properties).handler.lower() == extension.handler.lower()
             if same and other.key != change.id.key:
-                raise refused("extension: twice", name=change.id.name, handler=_handler(extension))
+                raise refused("extension: twice", name=change.id.name, handler=extension.handler)
 
     async def provision(self, change: Change) -> Body:
         machine = self._machines.find(change.id.scope)
@@ -84,11 +84,3 @@ def extension_of(name: str, properties: Body) -> Extension:
         type=str(properties.get("type")),
         settings=settings if isinstance(settings, dict) else {},
     )
-
-
-def _handler(extension: Extension) -> str:
-    return f"{extension.publisher}.{extension.type}"
-
-
-def _for_windows(extension: Extension) -> bool:
-    return extension.type.lower().endswith("windows")

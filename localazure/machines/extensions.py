@@ -16,7 +16,7 @@ from localazure.machines.machine import Machine
 from localazure.machines.machines import Machines
 
 _SCRIPTS = ("customscript", "customscriptextension")
-DRIVERS = frozenset({"nvidiagpudriverlinux", "nvidiagpudriverwindows", "amdgpudriverlinux", "amdgpudriverwindows"})
+_DRIVERS = frozenset({"nvidiagpudriverlinux", "nvidiagpudriverwindows", "amdgpudriverlinux", "amdgpudriverwindows"})
 _LATEST_CUDA = "580.95.05"  # of the Linux extension where its list names no version; the newest branch that all its GPUs have
 
 
@@ -33,12 +33,8 @@ class Extension(NamedTuple):
     settings: Body
 
     @property
-    def kind(self) -> tuple[str, str]:
-        return self.publisher.lower(), self.type.lower()
-
-    @property
-    def is_driver(self) -> bool:
-        return self.publisher.lower() == driver_extension.PUBLISHER.lower() and self.type.lower() in DRIVERS
+    def handler(self) -> str:
+        return f"{self.publisher}.{self.type}"
 
 
 def known(extension: Extension) -> bool:
@@ -48,14 +44,11 @@ def known(extension: Extension) -> bool:
 
 def apply(machine: Machine, extension: Extension, as_of: date, machines: Machines) -> str:
     """Does what the extension does. ExtensionError where it fails on the machine."""
-    if extension.is_driver:
-        return _driver(machine, extension, as_of, machines)
-    return "Successfully installed."
-
-
-def _driver(machine: Machine, extension: Extension, as_of: date, machines: Machines) -> str:
-    """A driver that doesn't fit is a failure on the machine, as at the service, which takes the request."""
-    settings = machine.settings
+    if extension.publisher.lower() != driver_extension.PUBLISHER.lower() or extension.type.lower() not in _DRIVERS:
+        return "Successfully installed."
+    settings = (
+        machine.settings
+    )  # a driver that doesn't fit is a failure on the machine, as at the service, which takes the request
     if settings.size is None or settings.size.gpu is None:
         raise ExtensionError(f"No GPU was found on {settings.size_name}. Exit code 1")
     system = "Windows" if settings.windows else "Linux"

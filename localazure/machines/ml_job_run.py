@@ -67,13 +67,7 @@ class JobIdentity(Identity):
         return super().shown.replace("endpoint", "compute" if self._of_compute else "workspace")
 
 
-class Put(NamedTuple):
-    """A folder of the job whose files are uploaded at the end, as a later server finds it."""
-
-    folder: str
-    account: str  # its ARM id
-    container: str
-    path: str
+Put = tuple[str, str, str, str]  # a folder whose files are uploaded at the end; the account's id, the container, the path
 
 
 class JobFiles(NamedTuple):
@@ -253,7 +247,7 @@ class Run:
             laid.words[f"outputs.{name}"] = f"{inside}/{name}" if kind in files.FILES else inside
         storage = self._artifacts()
         if storage is not None:
-            puts.append(Put(str(code / _OWN_OUTPUTS), storage.id.text, ARTIFACTS_CONTAINER, self._artifact(_OWN_OUTPUTS)))
+            puts.append((str(code / _OWN_OUTPUTS), storage.id.text, ARTIFACTS_CONTAINER, self._artifact(_OWN_OUTPUTS)))
         return laid
 
     async def _fetch(self, what: str, uri: str, target: Path, log: InitializerLog) -> None:
@@ -283,7 +277,7 @@ class Run:
                 f"The output '{name}' can't be written: {self.identity.shown} needs Storage Blob Data Contributor on {where}."
             )
             raise ArmError(403, "UserError", message)
-        return Put(str(folder), place.account.id.text, place.container, place.path)
+        return str(folder), place.account.id.text, place.container, place.path
 
     def _artifacts(self) -> Resource | None:
         """The storage account in which the workspace keeps what a job leaves; None where it is gone."""

@@ -4,13 +4,12 @@ The identity that the service itself makes for an endpoint (SystemAssigned) gets
 anybody's doing: Microsoft Learn, machine-learning/how-to-access-resources-from-endpoints-managed-identities.
 """
 
-from collections.abc import Iterator
-
 from azure_gpu.catalog import roles
 from localazure.arm.store import Body, Resource
 from localazure.blobs.containers import container_key
-from localazure.kinds import attached_identities, registry_access
+from localazure.kinds import registry_access
 from localazure.kinds.roles import has_role
+from localazure.machines import identity_tokens
 from localazure.services import Services
 
 MAY_READ_BLOBS = frozenset({roles.STORAGE_BLOB_DATA_READER, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, roles.STORAGE_BLOB_DATA_OWNER})
@@ -24,13 +23,12 @@ class Identity:
         self._services = services
         self._workspace = workspace
         given = endpoint.body.get("identity") or {}
-        self.attached: tuple[str, ...] = tuple(given.get("userAssignedIdentities") or ())
-        self._own = str((endpoint.service.get("identity") or {}).get("principalId") or "")
+        self._attached: tuple[str, ...] = tuple(given.get("userAssignedIdentities") or ())
         self._system = "SystemAssigned" in str(given.get("type", ""))
 
     @property
     def shown(self) -> str:
-        names = [f"the identity {each.rsplit('/', 1)[-1]}" for each in self.attached]
+        names = [f"the identity {each.rsplit('/', 1)[-1]}" for each in self._attached]
         return " and ".join([*(["the endpoint's own identity"] if self._system else []), *names]) or "the endpoint"
 
     def may_pull(self, registry: Resource) -> bool:
@@ -44,13 +42,8 @@ class Identity:
         scope = container_key(account, container)
         return any(has_role(self._services, each, MAY_READ_BLOBS, scope) for each in self.principals())
 
-    def principals(self) -> Iterator[str]:
-        if self._system and self._own:
-            yield self._own
-        for identity_id in self.attached:
-            principal = attached_identities.principal_of(identity_id, self._services)
-            if principal is not None:
-                yield principal
+    def principals(self) -> list[str]:
+        return [one.principal for one in identity_tokens.held_by(self.holder, self._services)]
 
     def _is_of_workspace(self, name: str, resource: Resource) -> bool:
         properties: Body = self._workspace.properties
