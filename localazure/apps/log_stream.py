@@ -8,9 +8,8 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
@@ -35,32 +34,35 @@ _PATH = (
 )
 
 
-class LogSource(NamedTuple):
-    """One container of a replica."""
-
-    job_key: str
-    record: Body
-    replica: Body
-    container: str
-
-
 def routes(prefix: str, executions: Executions, services: Services) -> list[BaseRoute]:
     async def stream(request: Request) -> Response:
         names = request.path_params
-        job_key = (
-            f"/subscriptions/{names['subscription']}/resourceGroups/{names['group']}/providers/Microsoft.App/jobs/{names['job']}"
-        )
+        group = f"/subscriptions/{names['subscription']}/resourceGroups/{names['group']}"
+        job_key = f"{group}/providers/Microsoft.App/jobs/{names['job']}".lower()
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not opens(services, token.strip(), job_key.lower()):
+        if scheme.lower() != "bearer" or not opens(services, token.strip(), job_key):
             return PlainTextResponse("The token is missing, is over, or is for another job: ask the job's getAuthToken.", 401)
-        source = _source(executions, job_key.lower(), names["execution"], names["replica"], names["container"])
-        if source is None or names["subscription"] != SUBSCRIPTION:
+        record = executions.find(job_key, names["execution"])
+        replica = _replica(record, names["replica"], names["container"]) if record else None
+        if record is None or replica is None or names["subscription"] != SUBSCRIPTION:
             return PlainTextResponse("The container was not found.", 404)
         requested = request.query_params
         tail = requested.get("tailLines", str(DEFAULT_LINES))
         if not (_TAIL.fullmatch(tail) and int(tail) <= MOST_LINES):
             return PlainTextResponse(f"tailLines takes a number from 0 to {MOST_LINES}.", 400)
-        lines = _lines(executions, source, int(tail), follow=requested.get("follow", "false").lower() == "true")
+        containers, container = group_of(job_key, record, replica), names["container"]
+        log = FollowedLog(executions.runtime.folder_of(containers, container) / "log")
+
+        def over() -> bool:
+            """Whether the container has ended, or will never begin."""
+            record = executions.find(job_key, names["execution"])
+            one = _replica(record, names["replica"], container) if record else None
+            if record is None or one is None or one["outcome"] is not None or record["status"] != RUNNING:
+                return True
+            state = executions.runtime.states(containers).get(container)
+            return state is not None and bool(state["ended"])
+
+        lines = _lines(log, int(tail), over if requested.get("follow", "false").lower() == "true" else lambda: True)
         as_json = requested.get("output", "json").lower() != "text"
         return StreamingResponse(_told(lines, as_json=as_json), media_type="application/json" if as_json else "text/plain")
 
@@ -93,14 +95,11 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _source(executions: Executions, job_key: str, execution: str, replica: str, container: str) -> LogSource | None:
-    record = executions.find(job_key, execution)
-    found = next((one for one in record["replicas"] if one["name"] == replica), None) if record else None
-    if record is None or found is None:
-        return None
+def _replica(record: Body, name: str, container: str) -> Body | None:
+    """The replica of this name, of an execution whose template has the container."""
     template = record["template"]
     names = [one["name"] for kind in ("initContainers", "containers") for one in template.get(kind) or []]
-    return LogSource(job_key, record, found, container) if container in names else None
+    return next((one for one in record["replicas"] if one["name"] == name), None) if container in names else None
 
 
 async def _told(lines: AsyncIterator[str], *, as_json: bool) -> AsyncIterator[str]:
@@ -111,13 +110,11 @@ async def _told(lines: AsyncIterator[str], *, as_json: bool) -> AsyncIterator[st
         yield (json.dumps({"TimeStamp": time, "Log": f"stdout F {text}"}) if as_json else told) + "\n"
 
 
-async def _lines(executions: Executions, source: LogSource, tail: int, *, follow: bool) -> AsyncIterator[str]:
-    """The log's last lines, and with `follow` what comes after them until the container has ended."""
-    group = group_of(source.job_key, source.record, source.replica)
-    log = FollowedLog(executions.runtime.folder_of(group, source.container) / "log")
+async def _lines(log: FollowedLog, tail: int, is_over: Callable[[], bool]) -> AsyncIterator[str]:
+    """The log's last lines, and what comes after them until it is over."""
     left: int | None = tail
     while True:
-        over = not follow or _is_over(executions, source)  # before reading, so that nothing printed at the end is missed
+        over = is_over()  # before reading, so that nothing printed at the end is missed
         lines = await asyncio.to_thread(log.lines, ended=over)  # up to 4 MB of text
         for line in lines if left is None else lines[len(lines) - min(left, len(lines)) :]:
             yield line.decode("utf-8", errors="replace").removesuffix("\n")
@@ -125,15 +122,3 @@ async def _lines(executions: Executions, source: LogSource, tail: int, *, follow
         if over:
             return
         await asyncio.sleep(_LOOK_SECONDS)
-
-
-def _is_over(executions: Executions, source: LogSource) -> bool:
-    """Whether the container has ended, or will never begin."""
-    record = executions.find(source.job_key, source.record["name"])
-    if record is None:
-        return True
-    replica = next(one for one in record["replicas"] if one["name"] == source.replica["name"])
-    if replica["outcome"] is not None or record["status"] != RUNNING:
-        return True
-    state = executions.runtime.states(group_of(source.job_key, record, replica)).get(source.container)
-    return state is not None and bool(state["ended"])

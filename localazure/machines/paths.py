@@ -4,6 +4,7 @@ In a text such as a script, paths below a few top folders, and those that cloud-
 folder. A program that makes up such a path by itself means this machine's.
 """
 
+import posixpath
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -39,14 +40,4 @@ def inside(path: str, root: Path) -> Path:
     """Where an absolute path of the machine lies, `..` ending at its root; one that is led already stays."""
     if path == str(root) or path.startswith(f"{root}/"):
         path = path[len(str(root)) :] or "/"
-    return root / re.sub(r"^/+", "", _normal(path))
-
-
-def _normal(path: str) -> str:
-    steps: list[str] = []
-    for step in path.split("/"):
-        if step == "..":
-            steps = steps[:-1]
-        elif step not in ("", "."):
-            steps.append(step)
-    return "/".join(steps)
+    return root / posixpath.normpath(f"/{path}").lstrip("/")

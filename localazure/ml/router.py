@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -28,18 +29,9 @@ DEPLOYMENT = b"azureml-model-deployment"
 SCORE = "/score"
 _LOCAL = (b"x-local-azure", b"embedded")
 # Those of one connection, and the key or token, which is for the endpoint and none of the container's business.
-_NOT_PASSED_ON = frozenset(
-    {
-        b"authorization", b"connection", b"content-length", b"expect", b"host", b"keep-alive", b"proxy-authorization",
-        b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"x-request-id",
-    }
-)  # fmt: skip
-_NOT_ANSWERED = frozenset(
-    {
-        b"connection", b"date", b"keep-alive", b"server", b"transfer-encoding", b"upgrade", b"x-ms-client-request-id",
-        b"x-ms-request-id", b"x-request-id", DEPLOYMENT,
-    }
-)  # fmt: skip
+_ROWS = [line.split("\t") for line in Path(__file__).with_name("kept_back_headers.tsv").read_text("ascii").splitlines()[1:]]
+_NOT_PASSED_ON = frozenset(name.encode() for name, asked, _ in _ROWS if asked)
+_NOT_ANSWERED = frozenset(name.encode() for name, _, answered in _ROWS if answered)
 _REASON_BYTES = 200  # of `ms-azureml-model-error-reason`
 _SAFE = "/:@!$&'()*+,;=~%"
 MODEL_ERROR = 424
