@@ -12,6 +12,7 @@ from localazure.containers import environments, machine
 from localazure.containers.build_log import BuildFailedError, BuildLog
 from localazure.containers.images import Image, Images
 from tests.localazure.containers.conftest import run, write_workload
+from tests.support.tables import rows_of
 
 
 @pytest.fixture
@@ -64,15 +65,7 @@ def test_copy_env_workdir_and_the_commands_make_the_image(images: Images, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("base", "python"),
-    [
-        ("mcr.microsoft.com/mirror/docker/library/python:3.11-slim", True),
-        ("mcr.microsoft.com/devcontainers/python:3.11", True),
-        ("mcr.microsoft.com/mirror/docker/library/debian:bookworm", False),
-        ("nvcr.io/nvidia/cuda:12.9.1-base-ubuntu24.04", False),
-    ],
-)
+@pytest.mark.parametrize(("base", "python"), rows_of(__file__, "the_same_base"))
 def test_the_same_base_comes_from_registries_without_docker_hubs_limit(
     images: Images, tmp_path: Path, base: str, python: bool
 ) -> None:
@@ -138,34 +131,10 @@ def test_a_build_proves_that_it_had_the_sources_that_were_meant(images: Images, 
     assert error.step.startswith("line 5: RUN test -z")
 
 
-LINES = (
-    ("RUN rm -rf /", "rm isn't imitated"),
-    ("RUN curl https://example.com", "curl isn't imitated"),
-    ("RUN make && sudo make install", "sudo isn't imitated"),
-    ("RUN echo $(id) > x", "isn't imitated"),
-    ("RUN test -f x || rm x", "isn't imitated"),
-    ("RUN test -z \"$(find / -delete)\"", "isn't imitated"),
-    ("RUN test -z \"$(find /tmp/x \"-delete\")\"", "isn't imitated"),
-    ("RUN test -z \"$(find /tmp/x -del''ete)\"", "isn't imitated"),
-    ("RUN test -z \"$(find /tmp/x $GONE)\"", "isn't imitated"),
-    ("RUN test -z \"$(find /tmp/x -delet?)\"", "isn't imitated"),
-    ("RUN test -z \"$(find /tmp/x *)\"", "isn't imitated"),
-    ("RUN test -f x & rm x", "isn't imitated"),
-    ("RUN test -f x && sort -o x y", "isn't imitated"),
-    ("RUN test -f x && find . | xargs -0 rm sha256sum", "isn't imitated"),
-    ("RUN pip install flask", "pip install flask isn't imitated: list the packages in a file and install it with -r"),
-    ("RUN pip install -r nothere.txt", "the image has no nothere.txt; COPY it before this line"),
-    ("RUN --mount=type=secret,id=x make", "RUN --mount=type=secret,id=x isn't imitated"),
-    ("COPY nothere /app/", "the build context has no nothere"),
-    ("COPY ../secrets /app/", "lies outside of the build context"),
-    ("COPY --from=nobody /x /y", "no stage before it is called nobody"),
-)  # fmt: skip
-
-
 @pytest.mark.usefixtures("no_programs")
 def test_a_line_that_cannot_be_done_fails_the_build_by_name_and_line(images: Images, store: Store, tmp_path: Path) -> None:
     wrong = {}
-    for number, (line, said) in enumerate(LINES):
+    for number, (line, said) in enumerate(rows_of(__file__, "a_line_that_cannot_be_done")):
         error = refusal(images, write_workload(tmp_path / str(number), f"FROM python:3.11-slim\nWORKDIR /app\n{line}\n"))
         if not error.step.startswith("line 3: ") or said not in error.message:
             wrong[line] = str(error)
@@ -190,15 +159,7 @@ def test_the_error_repeats_the_last_output(images: Images, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("no_programs")
-@pytest.mark.parametrize(
-    ("dockerfile", "said"),
-    [
-        ("FROM node:20\n", "the base image node:20 isn't imitated"),
-        ("FROM python:latest\n", "names no Python version"),
-        ("FROM python:3.11-slim\nFETCH x\n", "Dockerfile:2: the instruction FETCH isn't read here"),
-        ("", "FROM is missing"),
-    ],
-)
+@pytest.mark.parametrize(("dockerfile", "said"), rows_of(__file__, "a_dockerfile_that_cannot_be_stood_for"))
 def test_a_dockerfile_that_cannot_be_stood_for_is_refused(images: Images, tmp_path: Path, dockerfile: str, said: str) -> None:
     assert said in str(refusal(images, write_workload(tmp_path / "w", dockerfile)))
 
