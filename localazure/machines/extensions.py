@@ -46,9 +46,7 @@ def apply(machine: Machine, extension: Extension, as_of: date, machines: Machine
     """Does what the extension does. ExtensionError where it fails on the machine."""
     if extension.publisher.lower() != driver_extension.PUBLISHER.lower() or extension.type.lower() not in _DRIVERS:
         return "Successfully installed."
-    settings = (
-        machine.settings
-    )  # a driver that doesn't fit is a failure on the machine, as at the service, which takes the request
+    settings = machine.settings  # what doesn't fit fails on the machine, as at the service, which takes the request
     if settings.size is None or settings.size.gpu is None:
         raise ExtensionError(f"No GPU was found on {settings.size_name}. Exit code 1")
     system = "Windows" if settings.windows else "Linux"
