@@ -113,7 +113,7 @@ def current_count(pool: Resource, runtime: AksRuntime) -> int:
     key = pool.id.scope.lower()
     if pool.state in ("Creating", "Failed") or not runtime.clusters.exists(key):
         return requested
-    return int(runtime.pools.status(key, pool.id.name.lower()).get("count", requested))
+    return len(runtime.pools.nodes(key, pool.id.name.lower()))
 
 
 def check_room(shapes: Sequence[PoolShape], cluster_key: str, region: str, runtime: AksRuntime, services: Services) -> None:

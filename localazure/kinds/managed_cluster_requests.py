@@ -7,7 +7,7 @@ from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.lookup import normalise
 from localazure.arm.store import Body, Resource
 from localazure.kinds import managed_cluster_versions as versions
-from localazure.kubernetes.model import ClusterShape, PoolShape, Taint
+from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.services import Services
 
 
@@ -74,10 +74,10 @@ def shape_of(name: str, given: Body, version: str) -> PoolShape:
     )
 
 
-def taint(text: str) -> Taint:
+def taint(text: str) -> dict[str, str]:
     """`sku=gpu:NoSchedule`, which may lack the value, as Kubernetes reads it. ValueError for anything else."""
     said, colon, effect = text.rpartition(":")
     key, _, value = said.partition("=")
     if not colon or not key or effect not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
         raise ValueError(text)
-    return Taint(key, value, effect)
+    return {"key": key, "value": value, "effect": effect}

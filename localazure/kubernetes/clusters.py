@@ -18,7 +18,7 @@ from localazure.kubernetes import control_plane, control_plane_parts, kubeconfig
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.control_plane_folder import ClusterFolder, id_of
 from localazure.kubernetes.control_plane_parts import PORTS, Outside
-from localazure.kubernetes.model import ClusterShape, as_cluster, stored_cluster
+from localazure.kubernetes.model import ClusterShape
 
 RUNNING, STOPPED = "Running", "Stopped"  # powerState, as ARM spells it
 AGENT, WEBHOOK = "agent", "webhook"  # who has a secret of the cluster's: the node agent, the API server
@@ -81,7 +81,7 @@ class Clusters:
     def _asked_for(self, shape: ClusterShape) -> Record:
         """The cluster's record, with what it is asked to be now; a new one where there was none."""
         record = self._find(shape.key) or _new_record()
-        record |= {"key": shape.key.lower(), "shape": stored_cluster(shape)}
+        record |= {"key": shape.key.lower(), "shape": shape._asdict()}
         self._write(record)
         return record
 
@@ -369,4 +369,4 @@ def replace_taken_ports(record: Record) -> None:
 
 
 def shape_of(record: Record) -> ClusterShape:
-    return as_cluster({**record["shape"], "key": record["key"]})
+    return ClusterShape(**{**record["shape"], "key": record["key"]})

@@ -4,7 +4,6 @@ The layout is what control plane, node agent and pools agree on; who writes what
 """
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 
 from localazure.kubernetes.pki import Pki
@@ -17,67 +16,29 @@ def id_of(key: str) -> str:
     return hashlib.sha256(key.lower().encode()).hexdigest()[:_ID_DIGITS]
 
 
-@dataclass(frozen=True, slots=True)
 class ClusterFolder:
     """All paths of one cluster. Nothing is made here."""
 
-    root: Path
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.id = root.name.rpartition("-")[2]
+        self.record = root / "cluster.json"  # which cluster this is, what it is asked to be, whether it is to run, ports, secrets
+        self.agent_settings = root / "agent.json"  # where the node agent finds the API server and the embedded Azure
+        self.nodes = root / "nodes.json"  # the nodes that there shall be; written by the pools
+        self.admin_kubeconfig = root / "admin.kubeconfig"
+        self.pki = Pki(root / "pki")
+        self.etcd = root / "etcd"
+        # The configuration of the control plane's parts with a folder for each, and a folder for each pod, by its uid, with one
+        # for each run of a container: as the containers' runtime knows them.
+        self.control_plane = root / "control-plane"
+        self.pods = root / "pods"
+        self.agent = root / "agent"  # the node agent's own
+        self.network = self.agent / "network"
 
     @classmethod
     def of(cls, clusters: Path, key: str) -> "ClusterFolder":
         """A name that a person recognises and that no two clusters share."""
         return cls(clusters / f"{key.rsplit('/', 1)[-1]}-{id_of(key)}")
-
-    @property
-    def id(self) -> str:
-        return self.root.name.rpartition("-")[2]
-
-    @property
-    def record(self) -> Path:
-        """Which cluster this is, what it is asked to be, whether it is to run, its ports, its secrets."""
-        return self.root / "cluster.json"
-
-    @property
-    def agent_settings(self) -> Path:
-        """Where the node agent finds the API server and the embedded Azure."""
-        return self.root / "agent.json"
-
-    @property
-    def nodes(self) -> Path:
-        """The nodes that there shall be; written by the pools."""
-        return self.root / "nodes.json"
-
-    @property
-    def admin_kubeconfig(self) -> Path:
-        return self.root / "admin.kubeconfig"
-
-    @property
-    def pki(self) -> Pki:
-        return Pki(self.root / "pki")
-
-    @property
-    def etcd(self) -> Path:
-        return self.root / "etcd"
-
-    @property
-    def control_plane(self) -> Path:
-        """The configuration of the control plane's parts, and below it a folder for each of them, as the containers' runtime
-        knows them."""
-        return self.root / "control-plane"
-
-    @property
-    def pods(self) -> Path:
-        """A folder for each pod, by its uid; in it one for each run of a container, as the containers' runtime knows them."""
-        return self.root / "pods"
-
-    @property
-    def agent(self) -> Path:
-        """The node agent's own."""
-        return self.root / "agent"
-
-    @property
-    def network(self) -> Path:
-        return self.agent / "network"
 
     def node(self, name: str) -> Path:
         return self.agent / "nodes" / name

@@ -184,11 +184,11 @@ def _as_label(group: str) -> str:
 
 def taints(pool: PoolShape) -> list[dict[str, str]]:
     """The pool's, with AKS's own of Spot nodes."""
-    found = [one._asdict() for one in pool.taints]
+    found: list[dict[str, str]] = [dict(one) for one in pool.taints]
     if pool.spot:
         key, _, rest = pools.SPOT_TAINT.partition("=")
         value, _, effect = rest.partition(":")
-        own = {"key": key, "value": value, "effect": effect}
+        own: dict[str, str] = {"key": key, "value": value, "effect": effect}
         if own not in found:
             found.append(own)
     return found

@@ -19,7 +19,6 @@ KUBELET_CALLER = "kube-apiserver-kubelet-client"  # the name with which kube-api
 SERVICE_ADDRESS = "127.16.0.1"  # the first of the range for Services; the Service `kubernetes` has it
 _LOOPBACK = ("localhost", "127.0.0.1")
 _SIGNING_BITS = 2048  # RS256, which federation with Entra takes
-_CERTIFICATE, _KEY = "crt", "key"
 
 
 class Pair(NamedTuple):
@@ -61,28 +60,13 @@ class Pki:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-
-    @property
-    def authority(self) -> Path:
-        """The authority's certificate."""
-        return self.folder / "ca.crt"
-
-    @property
-    def authority_key(self) -> Path:
-        return self.folder / "ca.key"
-
-    @property
-    def account_key(self) -> Path:
-        """What tokens of service accounts are signed with."""
-        return self.folder / "service-accounts.key"
-
-    @property
-    def account_public_key(self) -> Path:
-        return self.folder / "service-accounts.pub"
+        self.authority, self.authority_key = folder / "ca.crt", folder / "ca.key"
+        # What tokens of service accounts are signed with, and checked.
+        self.account_key, self.account_public_key = folder / "service-accounts.key", folder / "service-accounts.pub"
 
     def pair(self, name: str) -> Pair:
         """`name`: one of the parts above."""
-        return Pair(self.folder / f"{name}.{_CERTIFICATE}", self.folder / f"{name}.{_KEY}")
+        return Pair(self.folder / f"{name}.crt", self.folder / f"{name}.key")
 
     def make(self) -> None:
         """Makes what is missing."""

@@ -1,20 +1,14 @@
-"""The state of a cluster's pools, their shapes and nodes: a document in the store, and `nodes.json` for the agent.
+"""The state of a cluster's pools, their shapes and nodes: a document in the store, which survives a restart of this server."""
 
-It survives a restart of the embedded Azure.
-"""
-
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from localazure.arm.store import Store
-from localazure.folder import write_json
 from localazure.kubernetes import node_templates as templates
 from localazure.kubernetes.control_plane_folder import id_of
-from localazure.kubernetes.model import ClusterShape, PoolShape, as_cluster, as_pool, stored_cluster, stored_pool
+from localazure.kubernetes.model import ClusterShape, PoolShape
 
 _DOCUMENTS = "kubernetes/pools/"
-NODES_FILE = "nodes.json"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +40,6 @@ class ClusterState:
     """One cluster's pools."""
 
     shape: ClusterShape
-    paused: bool = False
     pools: dict[str, PoolState] = field(default_factory=dict[str, PoolState])
 
     @property
@@ -60,24 +53,15 @@ def load(store: Store, key: str) -> ClusterState | None:
     if kept is None:
         return None
     pools = {
-        name: PoolState(shape=as_pool(one["shape"]), following=one["following"], nodes=one["nodes"])
+        name: PoolState(shape=PoolShape(**one["shape"]), following=one["following"], nodes=one["nodes"])
         for name, one in kept["pools"].items()
     }
-    return ClusterState(shape=as_cluster(kept["shape"]), paused=kept["paused"], pools=pools)
+    return ClusterState(shape=ClusterShape(**kept["shape"]), pools=pools)
 
 
-def save(store: Store, state: ClusterState, folder: Path) -> None:
-    """Keeps it, and tells the agent."""
-    pools = {
-        name: {"shape": stored_pool(pool.shape), "following": pool.following, "nodes": pool.nodes}
-        for name, pool in state.pools.items()
-    }
-    store.put_document(
-        _DOCUMENTS + id_of(state.key), {"shape": stored_cluster(state.shape), "paused": state.paused, "pools": pools}
-    )
-    nodes = [] if state.paused else [node for _, pool in sorted(state.pools.items()) for node in pool.nodes]
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_json(folder / NODES_FILE, {"nodes": nodes})
+def save(store: Store, state: ClusterState) -> None:
+    pools = {name: {**asdict(pool), "shape": pool.shape._asdict()} for name, pool in state.pools.items()}
+    store.put_document(_DOCUMENTS + id_of(state.key), {"shape": state.shape._asdict(), "pools": pools})
 
 
 def forget(store: Store, key: str) -> None:

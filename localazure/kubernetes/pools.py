@@ -14,12 +14,13 @@ from functools import partial
 from typing import Any
 
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.store import Body
+from localazure.folder import write_json
 from localazure.kubernetes import autoscaler_views as views, draining, node_templates as templates, pool_quotas, pool_state
 from localazure.kubernetes.autoscaler import PoolView
 from localazure.kubernetes.autoscaler_loop import Autoscaler
 from localazure.kubernetes.client import KubeApi, KubeError
-from localazure.kubernetes.clusters import Clusters
+from localazure.kubernetes.clusters import RUNNING, Clusters
+from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.kubernetes.pool_state import ClusterState, PoolState
 from localazure.services import Services
@@ -62,14 +63,12 @@ class ClusterPools:
     async def pause(self, key: str) -> None:
         """The cluster is stopped: its machines are deallocated, and nothing scales."""
         state = self._state(key)
-        state.paused = True
         await self._end_loop(state.key)
-        self._save(state)
+        self._tell_agent(state.key, [])
 
     async def resume(self, key: str) -> None:
         """The cluster runs again: its nodes come back under their names. Returns when they are Ready."""
         state = self._state(key)
-        state.paused = False
         self._save(state)
         await self._await_ready(state, [node["name"] for pool in state.pools.values() for node in pool.nodes])
         self._tend(state)
@@ -105,14 +104,6 @@ class ClusterPools:
             if found is not None and self._runs(state):
                 await self._clear(state, [node["name"] for node in found.nodes])
         self._tend(state)
-
-    def status(self, key: str, pool: str) -> Body:
-        """How many nodes a pool has, and which."""
-        state = self._state(key)
-        found = state.pools.get(pool)
-        nodes = found.nodes if found else []
-        shown = [{name: node[name] for name in ("name", "instance_id", "created", "zone", "resource_id")} for node in nodes]
-        return {"count": len(nodes), "nodes": shown, "powerState": {"code": "Stopped" if state.paused else "Running"}}
 
     def nodes(self, key: str, pool: str) -> list[dict[str, Any]]:
         """A pool's nodes, as nodes.json has them."""
@@ -194,7 +185,14 @@ class ClusterPools:
     def _save(self, state: ClusterState) -> None:
         if not self._knows(state):
             return  # it was deleted while this change was under way: nothing of it comes back
-        pool_state.save(self._services.store, state, self._planes.folder(state.key))
+        pool_state.save(self._services.store, state)
+        nodes = [node for _, pool in sorted(state.pools.items()) for node in pool.nodes]
+        self._tell_agent(state.key, nodes if self._runs(state) else [])
+
+    def _tell_agent(self, key: str, nodes: list[dict[str, Any]]) -> None:
+        files = ClusterFolder(self._planes.folder(key))
+        files.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_json(files.nodes, {"nodes": nodes})
 
     def _knows(self, state: ClusterState) -> bool:
         return self._clusters.get(state.key) is state
@@ -203,12 +201,7 @@ class ClusterPools:
         return self._planes.api(state.key)
 
     def _runs(self, state: ClusterState) -> bool:
-        return (
-            not state.paused
-            and self._knows(state)
-            and self._planes.exists(state.key)
-            and self._planes.power(state.key) == "Running"
-        )
+        return self._knows(state) and self._planes.exists(state.key) and self._planes.power(state.key) == RUNNING
 
     def _now(self) -> str:
         return self._services.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")

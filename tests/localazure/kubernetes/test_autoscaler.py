@@ -10,14 +10,13 @@ from hypothesis import given, settings, strategies as st
 from localazure.kubernetes import autoscaler_views
 from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, removable, scale_up, started
 from localazure.kubernetes.autoscaler_views import GPU, NodeView, PodView, Profile, against
-from localazure.kubernetes.model import Taint
 from localazure.kubernetes.node_templates import scale_set, template
 from tests.localazure.kubernetes.gpu_world import CLUSTER, pool as pool_shape
 from tests.support.examples import examples
 from tests.support.tables import of_table
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-GPU_TAINT = Taint("sku", "gpu", "NoSchedule")
+GPU_TAINT = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
 TOLERATION = {"key": "sku", "operator": "Equal", "value": "gpu", "effect": "NoSchedule"}
 PLAIN = Profile()
 

@@ -7,7 +7,7 @@ import pytest
 
 from localazure.arm.errors import ArmError
 from localazure.fault import Fault
-from localazure.kubernetes.model import PoolShape, Taint
+from localazure.kubernetes.model import PoolShape
 from tests.localazure.kubernetes import gpu_cluster
 from tests.localazure.kubernetes.gpu_cluster import GpuCluster, device_plugin, pod
 from tests.support.embedded import until
@@ -16,7 +16,7 @@ from tests.support.kubernetes import new_namespace
 pytestmark = pytest.mark.slow  # a control plane of its own takes more than 5 s
 
 T4 = "Standard_NC4as_T4_v3"
-GPU_TAINT = Taint("sku", "gpu", "NoSchedule")
+GPU_TAINT = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
 QUICK = {"scan-interval": "1s", "scale-down-unneeded-time": "1s", "scale-down-delay-after-add": "1s"}
 SHARED = "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - name: nvidia.com/gpu\n      replicas: 4\n"
 
@@ -73,7 +73,7 @@ def test_a_pending_pod_brings_a_node_from_zero_and_the_node_goes_when_nothing_ne
     cluster.create(pod("wanted", namespace))
     cluster.create(pod("intolerant", namespace, tolerations=[]))
     until(lambda: cluster.phases(namespace).get("wanted") == "Running", "the pod runs on a new node")
-    (node,) = cluster.pools.status(cluster.key, "scaled")["nodes"]
+    (node,) = cluster.pools.nodes(cluster.key, "scaled")
     vmss = node["name"][:-6]
     assert cluster.events(namespace, "TriggeredScaleUp") == [f"pod triggered scale-up: [{{{vmss} 0->1 (max: 2)}}]"]
     until(
@@ -85,7 +85,7 @@ def test_a_pending_pod_brings_a_node_from_zero_and_the_node_goes_when_nothing_ne
     )
     assert cluster.phases(namespace)["intolerant"] == "Pending"
     cluster.kubectl("delete", "pod", "-n", namespace, "wanted")
-    until(lambda: cluster.pools.status(cluster.key, "scaled")["count"] == 0, "the node isn't needed any more")
+    until(lambda: len(cluster.pools.nodes(cluster.key, "scaled")) == 0, "the node isn't needed any more")
     cluster.do(cluster.pools.remove(cluster.key, "scaled"))
     cluster.configure()
 
@@ -128,7 +128,7 @@ def test_a_quota_refuses_nodes_and_makes_the_autoscaler_wait(cluster: GpuCluster
             ),
             "the pod is told that the scale-up failed",
         )
-        assert cluster.pools.status(cluster.key, "large")["count"] == 0
+        assert len(cluster.pools.nodes(cluster.key, "large")) == 0
     finally:
         cluster.deviations.faults = []
         cluster.do(cluster.pools.remove(cluster.key, "large"))
@@ -142,7 +142,7 @@ def test_another_server_knows_the_pools_and_goes_on_scaling(cluster: GpuCluster,
         cluster.create(body)
     for number in range(2):
         cluster.create(pod(f"job-{number}", namespace))
-    until(lambda: cluster.pools.status(cluster.key, "kept")["count"] == 2, "a second node has come")
+    until(lambda: len(cluster.pools.nodes(cluster.key, "kept")) == 2, "a second node has come")
     cluster.do(cluster.pools.pause(cluster.key))
     until(lambda: cluster.items("nodes") == [], "a stopped cluster has no nodes")
     cluster.do(cluster.pools.resume(cluster.key))

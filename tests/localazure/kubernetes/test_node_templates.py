@@ -2,7 +2,6 @@
 
 import pytest
 
-from localazure.kubernetes.model import Taint
 from localazure.kubernetes.node_templates import cpu_reserved, machine, node_name, record, scale_set, template
 from tests.localazure.kubernetes.gpu_world import CLUSTER, pool
 from tests.support.tables import of_table
@@ -99,9 +98,9 @@ def test_a_long_node_groups_name_is_cut_to_a_label(group: str, label: str) -> No
 
 
 def test_spot_nodes_have_aks_own_label_and_taint_once() -> None:
-    own = Taint("kubernetes.azure.com/scalesetpriority", "spot", "NoSchedule")
+    own = {"key": "kubernetes.azure.com/scalesetpriority", "value": "spot", "effect": "NoSchedule"}
     for taints in ((), (own,)):
-        node = template(pool(spot=True, taints=(Taint("sku", "gpu", "NoSchedule"), *taints)), CLUSTER)
+        node = template(pool(spot=True, taints=({"key": "sku", "value": "gpu", "effect": "NoSchedule"}, *taints)), CLUSTER)
         assert node["labels"]["kubernetes.azure.com/scalesetpriority"] == "spot"
         assert [taint["key"] for taint in node["taints"]] == ["sku", "kubernetes.azure.com/scalesetpriority"]
 
