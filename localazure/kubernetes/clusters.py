@@ -5,6 +5,7 @@ It is found again after a restart of the embedded Azure, and its port and certif
 """
 
 import asyncio
+import base64
 import hmac
 import logging
 from collections import defaultdict
@@ -12,12 +13,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from azure_gpu.catalog.services.aks.workload_identity import USES_IDENTITY
 from localazure.arm.errors import ArmError
 from localazure.folder import SECRET_MODE, random_secret, read_json, write_json
-from localazure.kubernetes import control_plane, control_plane_parts, kubeconfigs, programs, workload_identity
-from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes import control_plane, control_plane_parts, kubeconfigs, programs
+from localazure.kubernetes.client import Body, KubeApi, KubeError
 from localazure.kubernetes.control_plane_folder import ClusterFolder, id_of
 from localazure.kubernetes.control_plane_parts import PORTS, Outside
+from localazure.kubernetes.documents import document
 from localazure.kubernetes.model import ClusterShape
 
 RUNNING, STOPPED = "Running", "Stopped"  # powerState, as ARM spells it
@@ -30,7 +33,6 @@ READY_SECONDS = 120.0
 _POLL_SECONDS = 0.1
 _STAND_BY_SECONDS = 2.0  # between two looks at the shims
 _ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"  # what pods of a new cluster wait for
-_ADMIN_BINDING = "aks-cluster-admin-binding-aad"
 log = logging.getLogger(__name__)
 
 
@@ -289,29 +291,25 @@ class Clusters:
 
     async def _bind_admins(self, shape: ClusterShape) -> None:
         """The groups of `adminGroupObjectIDs` are administrators by Kubernetes' own rules."""
-        path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/" + _ADMIN_BINDING
-        api = self.api(shape.key)
-        if not shape.admin_groups:
-            await api.delete(path)
-            return
-        group = "rbac.authorization.k8s.io"
-        binding = {
-            "apiVersion": f"{group}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": _ADMIN_BINDING},
-            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin"},
-            "subjects": [{"apiGroup": group, "kind": "Group", "name": each} for each in shape.admin_groups],
-        }
-        await api.apply(path, binding, field_manager="aks")
+        binding = document("objects")["admins"]
+        group = {"apiGroup": binding["roleRef"]["apiGroup"], "kind": "Group"}
+        binding["subjects"] = [{**group, "name": each} for each in shape.admin_groups]
+        await self._place(shape, "clusterrolebindings", binding, wanted=bool(shape.admin_groups))
 
     async def _set_webhook(self, shape: ClusterShape) -> None:
         """Pods that are to speak as an identity are changed by the embedded Azure, where the cluster has that on."""
-        api, path = self.api(shape.key), workload_identity.CONFIGURATION_PATH
-        if not (shape.workload_identity and self._context.url):
-            await api.delete(path)
-            return
+        found, wanted = document("objects")["identity_webhook"], bool(shape.workload_identity and self._context.url)
         url = f"{self._context.url}/kubernetes/workload-identity/{id_of(shape.key)}"
-        await api.apply(path, workload_identity.configuration(url, self._context.authority), field_manager="aks")
+        bundle = base64.b64encode(self._context.authority.read_bytes()).decode("ascii") if wanted else ""
+        found["webhooks"][0] |= {
+            "clientConfig": {"url": url, "caBundle": bundle},
+            "objectSelector": {"matchLabels": dict(USES_IDENTITY)},
+        }
+        await self._place(shape, "mutatingwebhookconfigurations", found, wanted=wanted)
+
+    async def _place(self, shape: ClusterShape, kinds: str, body: Body, *, wanted: bool) -> None:
+        api, path = self.api(shape.key), f"/apis/{body['apiVersion']}/{kinds}/{body['metadata']['name']}"
+        await (api.apply(path, body, field_manager="aks") if wanted else api.delete(path))
 
     def _write_clients(self, folder: ClusterFolder, record: Record, programs_folder: Path) -> None:
         pki, server = folder.pki, control_plane_parts.server_of(record["ports"])

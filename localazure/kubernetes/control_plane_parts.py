@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from azure_gpu.formats import bounded_yaml
 from localazure.containers import machine
 from localazure.folder import SECRET_MODE, write_whole
 from localazure.kubernetes import control_plane, kubeconfigs
 from localazure.kubernetes.control_plane import Part
 from localazure.kubernetes.control_plane_folder import ClusterFolder
+from localazure.kubernetes.documents import document
 from localazure.kubernetes.model import ENTRA_SERVER_APP
 
 HOST = "127.0.0.1"
@@ -89,7 +89,7 @@ class Outside(NamedTuple):
 
 def write_files(folder: ClusterFolder, server: str, outside: Outside | None) -> None:
     """Configuration of the API server, and with what its clients connect, or it as one of the embedded Azure."""
-    said = bounded_yaml.load(Path(__file__).with_name("api_server.yaml").read_text(encoding="utf-8"))
+    said = document("api_server")
     contents = {folder.control_plane / f"{name}.json": said[name] for name in ("authentication", "authorization")}
     if outside:
         trusted = {"certificateAuthority": outside.authority.read_text(encoding="ascii")}

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats import bounded_yaml
-from localazure.kubernetes.model import ENTRA_SERVER_APP, ClusterShape
+from localazure.kubernetes.documents import document
+from localazure.kubernetes.model import ClusterShape
 from localazure.kubernetes.pki import Pair
 
-ENTRA_CLIENT_APP = "80faf920-1908-4b52-b5ef-a8e7bedfc67a"  # with which a person logs in to any AKS cluster
-_INSTALL_HINT = "\nkubelogin is not installed which is required to connect to AAD enabled cluster.\n\nTo learn more, please go to https://aka.ms/aks/kubelogin\n"
-ADMIN, USER, MONITORING = "admin", "user", "monitoring"
-_ACCOUNTS = {ADMIN: "clusterAdmin", USER: "clusterUser", MONITORING: "clusterMonitoringUser"}
+_ACCOUNTS = {"admin": "clusterAdmin", "user": "clusterUser", "monitoring": "clusterMonitoringUser"}
 
 
 def config(name: str, cluster: dict[str, Any], user: dict[str, Any], account: str = "") -> dict[str, Any]:
@@ -46,36 +44,20 @@ def handed_out(shape: ClusterShape, server: str, authority: Path, admin: Pair, w
     """
     cluster = {"certificate-authority-data": _data(authority), "server": server}
     account = f"{_ACCOUNTS[who]}_{shape.resource_group}_{shape.name}"
-    entra = shape.entra and who == USER
-    user = _by_kubelogin(shape.tenant_id, form) if entra else _by_certificate(admin)
+    if shape.entra and who == "user":
+        user = _by_entra(shape.tenant_id, "azure" if form == "azure" else "exec")
+    else:
+        user = {"client-certificate-data": _data(admin.certificate), "client-key-data": _data(admin.key)}
     return bounded_yaml.dump(config(shape.name, cluster, user, account))
 
 
-def _by_certificate(pair: Pair) -> dict[str, Any]:
-    return {"client-certificate-data": _data(pair.certificate), "client-key-data": _data(pair.key)}
-
-
-def _by_kubelogin(tenant: str, form: str) -> dict[str, Any]:
-    if form == "azure":  # what clients before Kubernetes 1.26 took; kubelogin converts it
-        given = {"apiserver-id": ENTRA_SERVER_APP, "client-id": ENTRA_CLIENT_APP, "config-mode": "1"}
-        return {"auth-provider": {"name": "azure", "config": {**given, "environment": "AzurePublicCloud", "tenant-id": tenant}}}
-    requested = {
-        "environment": "AzurePublicCloud",
-        "server-id": ENTRA_SERVER_APP,
-        "client-id": ENTRA_CLIENT_APP,
-        "tenant-id": tenant,
-    }
-    arguments = [part for name, value in {**requested, "login": "devicecode"}.items() for part in (f"--{name}", value)]
-    return {
-        "exec": {
-            "apiVersion": "client.authentication.k8s.io/v1beta1",
-            "command": "kubelogin",
-            "args": ["get-token", *arguments],
-            "env": None,
-            "installHint": _INSTALL_HINT,
-            "provideClusterInfo": False,
-        }
-    }
+def _by_entra(tenant: str, form: str) -> dict[str, Any]:
+    user = document("objects")["users"][form]
+    if form == "azure":
+        user["auth-provider"]["config"]["tenant-id"] = tenant
+    else:
+        user["exec"]["args"] = [word.format(tenant=tenant) for word in user["exec"]["args"]]
+    return user
 
 
 def _data(path: Path) -> str:

@@ -6,9 +6,7 @@ issue 3286. Left out: the proxy for the metadata service. The webhook of AKS run
 Azure.
 """
 
-import base64
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog.services.aks.workload_identity import (
@@ -17,13 +15,9 @@ from azure_gpu.catalog.services.aks.workload_identity import (
     EXPIRATION_ANNOTATION,
     SKIPPED_ANNOTATION,
     TENANT_ID_ANNOTATION,
-    USES_IDENTITY,
 )
 
 Body = dict[str, Any]
-CONFIGURATION = "azure-wi-webhook-mutating-webhook-configuration"
-CONFIGURATION_PATH = f"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{CONFIGURATION}"
-_NAME = "mutation.azure-workload-identity.io"
 _VOLUME = "azure-identity-token"
 _FOLDER = "/var/run/secrets/azure/tokens"
 _FILE = "azure-identity-token"
@@ -32,28 +26,6 @@ _EXPIRATION, _MOST_EXPIRATION = 3600, 86400  # seconds; the first is the default
 
 class WebhookError(Exception):
     """Why the pod isn't made."""
-
-
-def configuration(url: str, authority: Path) -> Body:
-    """The webhook, as the cluster knows it."""
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"], "scope": "*"}
-    webhook = {
-        "name": _NAME,
-        "admissionReviewVersions": ["v1"],
-        "clientConfig": {"url": url, "caBundle": base64.b64encode(authority.read_bytes()).decode("ascii")},
-        "failurePolicy": "Fail",
-        "matchPolicy": "Equivalent",
-        "objectSelector": {"matchLabels": dict(USES_IDENTITY)},
-        "reinvocationPolicy": "IfNeeded",
-        "rules": [rule],
-        "sideEffects": "None",
-    }
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": CONFIGURATION},
-        "webhooks": [webhook],
-    }
 
 
 def account_of(pod: Mapping[str, Any]) -> str:

@@ -92,14 +92,13 @@ class NodeAgent:
 
 def record(name: str, **changed: Any) -> dict[str, Any]:
     """A node of `nodes.json`."""
+    amounts = {"cpu": "4", "memory": "16Gi", "pods": "110", "ephemeral-storage": "100Gi"}
     plain = {
         "name": name,
         "pool": "tests",
-        "vm_size": "Standard_D4s_v5",
-        "cpu": 4,
-        "memory_gib": 16,
-        "max_pods": 110,
-        "labels": {"agentpool": "tests"},
+        "capacity": amounts,
+        "allocatable": amounts,
+        "labels": {"agentpool": "tests", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"},
         "taints": [],
         "gpus": 0,
     }

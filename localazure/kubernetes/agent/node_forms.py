@@ -7,36 +7,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from localazure.kubernetes.agent.settings import VERSION
+from localazure.kubernetes.documents import document
 
 Body = dict[str, Any]
 ADDRESS = "127.0.0.1"  # the only loopback address that every system has; nodes differ by their port
-_CONDITIONS = (
-    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
-)
-_OWN_RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
-_HUGE_PAGES = {"hugepages-1Gi": "0", "hugepages-2Mi": "0"}
+_SAID = document("node")
+_OWN_INFO = {"osImage": "os_image", "architecture": "architecture"}
 
 
 def new(record: Body, pod_cidr: str, status: Body) -> Body:
     """The object that a kubelet creates when its node appears."""
-    labels = {
-        "kubernetes.io/hostname": record["name"],
-        "kubernetes.io/os": "linux",
-        "kubernetes.io/arch": "amd64",
-        "beta.kubernetes.io/os": "linux",
-        "beta.kubernetes.io/arch": "amd64",
-        **record.get("labels", {}),
-    }
     spec: Body = {"podCIDR": pod_cidr, "podCIDRs": [pod_cidr]}
     if record.get("taints"):
         spec["taints"] = [taint(one) for one in record["taints"]]
     if record.get("provider_id"):
         spec["providerID"] = record["provider_id"]
     annotations = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
-    metadata = {"name": record["name"], "labels": labels, "annotations": annotations}
+    metadata = {"name": record["name"], "labels": record["labels"], "annotations": annotations}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
 
 
@@ -50,57 +37,23 @@ def status(
 ) -> Body:
     """What is reported. `before`: the status so far, from which times of transitions are kept."""
     return {
-        "capacity": {**_own(record, "capacity"), **_numbers(capacity)},
-        "allocatable": {**_own(record, "allocatable"), **_numbers(allocatable)},
-        "conditions": [_condition(one, now, before) for one in _CONDITIONS],
+        "capacity": {**record["capacity"], **{name: str(number) for name, number in capacity.items()}},
+        "allocatable": {**record["allocatable"], **{name: str(number) for name, number in allocatable.items()}},
+        "conditions": [_condition(one, now, before) for one in _SAID["conditions"]],
         "addresses": [{"type": "InternalIP", "address": ADDRESS}, {"type": "Hostname", "address": record["name"]}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
-        "nodeInfo": _info(record),
+        "nodeInfo": {
+            **_SAID["nodeInfo"],
+            **{shown: record[name] for shown, name in _OWN_INFO.items() if record.get(name)},
+            "kubeletVersion": VERSION,
+        },
     }
 
 
-def _own(record: Body, which: str) -> Body:
-    said = record.get(which) or {
-        "cpu": str(record["cpu"]),
-        "memory": f"{int(record['memory_gib'] * 1024 * 1024)}Ki",
-        "pods": str(record.get("max_pods", 110)),
-    }
-    return {"ephemeral-storage": "129886128Ki", **_HUGE_PAGES, **{name: str(said[name]) for name in said}}
-
-
-def _numbers(resources: Mapping[str, int]) -> dict[str, str]:
-    return {name: str(number) for name, number in resources.items() if name not in _OWN_RESOURCES}
-
-
-def _condition(condition: tuple[str, str, str, str], now: str, before: Body | None) -> Body:
-    kind, state, reason, message = condition
-    known = next((one for one in (before or {}).get("conditions", []) if one["type"] == kind), None)
-    since = known["lastTransitionTime"] if known and known["status"] == state else now
-    return {
-        "type": kind,
-        "status": state,
-        "reason": reason,
-        "message": message,
-        "lastHeartbeatTime": now,
-        "lastTransitionTime": since,
-    }
-
-
-def _info(record: Body) -> Body:
-    """What `kubectl get nodes -o wide` shows; machine and boot ids are nobody's."""
-    nobody = "00000000-0000-0000-0000-000000000000"
-    return {
-        "machineID": nobody.replace("-", ""),
-        "systemUUID": nobody,
-        "bootID": nobody,
-        "kernelVersion": "embedded",
-        "osImage": str(record.get("os_image") or "Embedded Azure"),
-        "containerRuntimeVersion": "processes://1.0",
-        "kubeletVersion": VERSION,
-        "kubeProxyVersion": "",
-        "operatingSystem": "linux",
-        "architecture": str(record.get("architecture") or "amd64"),
-    }
+def _condition(condition: Body, now: str, before: Body | None) -> Body:
+    known = next((one for one in (before or {}).get("conditions", []) if one["type"] == condition["type"]), None)
+    since = known["lastTransitionTime"] if known and known["status"] == condition["status"] else now
+    return {**condition, "lastHeartbeatTime": now, "lastTransitionTime": since}
 
 
 def lease(name: str, uid: str, now: str) -> Body:
