@@ -11,7 +11,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import NamedTuple
 
-from localazure.kubernetes.autoscaler_views import GPU, NodeView, PodView, Profile, against, lasting_taints, sum_of
+from localazure.kubernetes.autoscaler_views import GPU, MAX_EMPTY, NodeView, PodView, Profile, against, lasting_taints, sum_of
 from localazure.kubernetes.node_templates import GPU_LABEL
 
 MAX_REACHED = "max node group size reached"
@@ -94,7 +94,9 @@ def pending(cluster: Cluster, profile: Profile) -> list[PodView]:
     waiting = [
         pod
         for pod in cluster.pods
-        if pod.pending_since is not None and pod.owner != _DAEMON and cluster.now - pod.pending_since >= profile.new_pod_delay
+        if pod.pending_since is not None
+        and pod.owner != _DAEMON
+        and cluster.now - pod.pending_since >= profile["new-pod-scale-up-delay"]
     ]
     rooms = [(node, free_on(node, cluster.on(node.name))) for node in cluster.nodes if started(node)]
     for pool in cluster.pools:
@@ -110,7 +112,7 @@ def pending(cluster: Cluster, profile: Profile) -> list[PodView]:
 
 def _late(node: NodeView, cluster: Cluster, profile: Profile) -> bool:
     """It should have come up by now."""
-    return node.created is not None and cluster.now - node.created > profile.max_node_provision
+    return node.created is not None and cluster.now - node.created > profile["max-node-provision-time"]
 
 
 def _order(pod: PodView) -> tuple[object, ...]:
@@ -200,13 +202,15 @@ def removable(
     cluster: Cluster, profile: Profile, since: Mapping[str, datetime], last_added: datetime | None, last_failed: datetime | None
 ) -> list[NodeView]:
     """Those of the unneeded that have been so for long enough. `since`: by node, when it was first found unneeded."""
-    if last_added is not None and cluster.now - last_added < profile.delay_after_add:
+    if last_added is not None and cluster.now - last_added < profile["scale-down-delay-after-add"]:
         return []
-    if last_failed is not None and cluster.now - last_failed < profile.delay_after_failure:
+    if last_failed is not None and cluster.now - last_failed < profile["scale-down-delay-after-failure"]:
         return []
     due = [
         node
         for node in unneeded(cluster)
-        if node.name in since and cluster.now - since[node.name] >= (profile.unneeded if started(node) else profile.unready)
+        if node.name in since
+        and cluster.now - since[node.name]
+        >= (profile["scale-down-unneeded-time"] if started(node) else profile["scale-down-unready-time"])
     ]
-    return due[: profile.max_empty]
+    return due[: profile[MAX_EMPTY]]

@@ -68,7 +68,7 @@ class Autoscaler:
 
     async def _sleep(self) -> None:
         try:
-            async with asyncio.timeout(self._profile().scan.total_seconds()):
+            async with asyncio.timeout(self._profile()["scan-interval"].total_seconds()):
                 await self._wake.wait()
             await asyncio.sleep(SETTLE_SECONDS)
         except TimeoutError:

@@ -13,38 +13,26 @@ from typing import Any, NamedTuple
 from localazure.kubernetes.quantities import number
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
-
-
-class Profile(NamedTuple):
-    """How the autoscaler of one cluster decides."""
-
-    scan: timedelta = timedelta(seconds=10)
-    new_pod_delay: timedelta = timedelta()
-    max_node_provision: timedelta = timedelta(minutes=15)
-    delay_after_add: timedelta = timedelta(minutes=10)
-    delay_after_failure: timedelta = timedelta(minutes=3)
-    unneeded: timedelta = timedelta(minutes=10)
-    unready: timedelta = timedelta(minutes=20)
-    max_empty: int = 10
+MAX_EMPTY = "max-empty-bulk-delete"
+Profile = Mapping[str, Any]  # by ARM's names: how the autoscaler of one cluster decides
+_DEFAULTS = {
+    "scan-interval": timedelta(seconds=10),
+    "new-pod-scale-up-delay": timedelta(),
+    "max-node-provision-time": timedelta(minutes=15),
+    "scale-down-delay-after-add": timedelta(minutes=10),
+    "scale-down-delay-after-failure": timedelta(minutes=3),
+    "scale-down-unneeded-time": timedelta(minutes=10),
+    "scale-down-unready-time": timedelta(minutes=20),
+}
 
 
 def profile(given: Mapping[str, str]) -> Profile:
     """What can't be read counts as not said; the ARM kind has refused it."""
-    default = Profile()
-    return Profile(
-        scan=_time(given, "scan-interval", default.scan),
-        new_pod_delay=_time(given, "new-pod-scale-up-delay", default.new_pod_delay),
-        max_node_provision=_time(given, "max-node-provision-time", default.max_node_provision),
-        delay_after_add=_time(given, "scale-down-delay-after-add", default.delay_after_add),
-        delay_after_failure=_time(given, "scale-down-delay-after-failure", default.delay_after_failure),
-        unneeded=_time(given, "scale-down-unneeded-time", default.unneeded),
-        unready=_time(given, "scale-down-unready-time", default.unready),
-        max_empty=int(given.get("max-empty-bulk-delete") or default.max_empty),
-    )
+    times = {name: _time(str(given.get(name) or ""), default) for name, default in _DEFAULTS.items()}
+    return {**times, MAX_EMPTY: int(given.get(MAX_EMPTY) or 10)}
 
 
-def _time(given: Mapping[str, str], name: str, default: timedelta) -> timedelta:
-    text = str(given.get(name) or "")
+def _time(text: str, default: timedelta) -> timedelta:
     if text[-1:] in _UNITS and text[:-1].replace(".", "", 1).isdigit():
         return timedelta(seconds=float(text[:-1]) * _UNITS[text[-1]])
     return default

@@ -6,7 +6,6 @@ Pods that can't be evicted in time are deleted with the node.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
 
 from localazure.kubernetes.client import Body, KubeApi, KubeError
 
@@ -16,26 +15,19 @@ _TOO_MANY = 429  # a disruption budget says not now
 _NOT_MOVED = ("DaemonSet", "Node")
 
 
-async def cordon(api: KubeApi, node: str) -> None:
+async def drain(api: KubeApi, node: str, seconds: float) -> None:
+    """Takes no more pods, evicts those that `kubectl drain` evicts, and waits until they are gone, no longer than this."""
     with contextlib.suppress(KubeError):
         await api.patch(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
-
-
-async def pods_to_move(api: KubeApi, node: str) -> list[tuple[str, str]]:
-    """Namespace and name of those that `kubectl drain` evicts."""
     listed = await api.list("/api/v1/pods", fields=f"spec.nodeName={node}")
-    return [
-        (one["metadata"]["namespace"], one["metadata"]["name"])
+    moved = [
+        one["metadata"]
         for one in listed["items"]
         if not any(owner.get("kind") in _NOT_MOVED for owner in one["metadata"].get("ownerReferences", []))
         and one.get("status", {}).get("phase") not in ("Succeeded", "Failed")
     ]
-
-
-async def drain(api: KubeApi, node: str, pods: Sequence[tuple[str, str]], seconds: float) -> None:
-    """Evicts these pods and waits until they are gone, no longer than this."""
     deadline = asyncio.get_running_loop().time() + seconds
-    await asyncio.gather(*(_evict(api, node, namespace, name, deadline) for namespace, name in pods))
+    await asyncio.gather(*(_evict(api, node, meta["namespace"], meta["name"], deadline) for meta in moved))
 
 
 async def _evict(api: KubeApi, node: str, namespace: str, name: str, deadline: float) -> None:

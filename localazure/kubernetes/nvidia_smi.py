@@ -100,12 +100,6 @@ def of_gpu(gpu, containers, found):
 NOT_AVAILABLE = "[N/A]"
 NO_DEVICES = "No devices were found"
 IDLE_CELSIUS, WARM_CELSIUS = 30, 45  # and as much warmer as the GPU is busy
-UNITS = {  # of fields, in the table's head
-    **dict.fromkeys(("memory.total", "memory.used", "memory.free", "memory.reserved"), "MiB"),
-    **dict.fromkeys(("utilization.gpu", "utilization.memory"), "%"),
-    **dict.fromkeys(("power.draw", "power.limit"), "W"),
-    **dict.fromkeys(("clocks.sm", "clocks.mem", "clocks.max.memory", "clocks.max.mem", "clocks.max.sm"), "MHz"),
-}
 
 
 class WrongUseError(Exception):
@@ -136,8 +130,7 @@ def answer(state, key, arguments, look=sampled):
         return "\n".join(_listed(gpu, own) for gpu in gpus)
     found = look(state["programs"])
     if "query-gpu" in options:
-        rows = [_gpu_row(gpu, gpus, state, found) for gpu in gpus]
-        return _csv(options, rows)
+        return _csv(options, [_facts(gpu, gpus, state, found) for gpu in gpus])
     return _table(state, gpus, _apps(state, key, own, gpus, found), found)
 
 
@@ -185,57 +178,27 @@ def _bus(gpu):
     return f"{gpu['index'] + 1:08X}:00:00.0"
 
 
-def _gpu_row(gpu, gpus, state, found):
+def _facts(gpu, gpus, state, found):
+    """What the fields of a GPU and its lines of the table show. `busy` in per cent; power and temperature are of show."""
     busy, used = of_gpu(gpu, state["containers"], found)
-    cut = bool(gpu["instances"])
-    mig = ("Enabled" if cut else "Disabled") if gpu["mig_capable"] else NOT_AVAILABLE
-    total = gpu["memory_mib"]
+    cut, total = bool(gpu["instances"]), gpu["memory_mib"]
     return {
-        "timestamp": time.strftime("%Y/%m/%d %H:%M:%S.000"),
-        "driver_version": state["driver_version"],
-        "cuda_version": state["cuda_version"],
-        "count": str(len(gpus)),
-        "name": gpu["name"],
-        "gpu_name": gpu["name"],
-        "index": str(gpu["index"]),
-        "uuid": gpu["uuid"],
-        "gpu_uuid": gpu["uuid"],
-        "serial": NOT_AVAILABLE,
-        "gpu_serial": NOT_AVAILABLE,
-        "pci.bus_id": _bus(gpu),
-        "gpu_bus_id": _bus(gpu),
-        "compute_cap": gpu["compute_capability"] or NOT_AVAILABLE,
-        "compute_mode": "Default",
-        "mig.mode.current": mig,
-        "mig.mode.pending": mig,
-        "persistence_mode": "Enabled",
-        "pstate": "P0" if busy else "P8",
-        "memory.total": str(total),
-        "memory.used": str(used),
-        "memory.free": str(total - used),
-        "memory.reserved": "0",
-        "utilization.gpu": NOT_AVAILABLE if cut else str(busy),
-        "utilization.memory": NOT_AVAILABLE if cut else str(min(busy, 100 * used // total if total else 0)),
-        "temperature.gpu": str(celsius(busy)),
-        "power.draw": f"{watts(gpu, busy):.2f}",
-        "power.limit": f"{gpu['watts']:.2f}",
-        "clocks.sm": NOT_AVAILABLE,
-        "clocks.mem": NOT_AVAILABLE,
-        "clocks.max.memory": str(gpu.get("memory_mhz") or NOT_AVAILABLE),
-        "clocks.max.mem": str(gpu.get("memory_mhz") or NOT_AVAILABLE),
-        "clocks.max.sm": NOT_AVAILABLE,
-        "ecc.errors.uncorrected.volatile.total": "0",
+        "gpu": gpu,
+        "state": state,
+        "count": len(gpus),
+        "now": time.strftime("%Y/%m/%d %H:%M:%S.000"),
+        "bus": _bus(gpu),
+        "mig": ("Enabled" if cut else "Disabled") if gpu["mig_capable"] else NOT_AVAILABLE,
+        "compute_capability": gpu["compute_capability"] or NOT_AVAILABLE,
+        "memory_mhz": gpu.get("memory_mhz") or NOT_AVAILABLE,
+        "used": used,
+        "free": total - used,
+        "busy": NOT_AVAILABLE if cut else busy,
+        "memory_busy": NOT_AVAILABLE if cut else min(busy, 100 * used // total if total else 0),
+        "state_of_power": "P0" if busy else "P8",
+        "celsius": IDLE_CELSIUS + (WARM_CELSIUS - IDLE_CELSIUS) * busy // 100,
+        "watts": gpu["watts"] / 8 + gpu["watts"] * 7 / 8 * busy / 100,  # an eighth of the limit when idle
     }
-
-
-def celsius(busy):
-    """A temperature of show."""
-    return IDLE_CELSIUS + (WARM_CELSIUS - IDLE_CELSIUS) * busy // 100
-
-
-def watts(gpu, busy):
-    """A power of show: an eighth of the limit when idle."""
-    return gpu["watts"] / 8 + gpu["watts"] * 7 / 8 * busy / 100
 
 
 def _apps(state, key, own, gpus, found):
@@ -253,27 +216,23 @@ def _apps(state, key, own, gpus, found):
 
 
 def _csv(options, rows):
+    with open(__file__.removesuffix("py") + "tsv", encoding="utf-8") as file:
+        known = {field: told for field, *told in (line.rstrip("\n").split("\t") for line in file if line[0] != "#")}
     fields = [one.strip() for one in options["query-gpu"].split(",")]
     for field in fields:
-        if field not in rows[0]:
+        if field not in known:
             raise WrongUseError(f'Field "{field}" is not a valid field to query.\n')
     form = [one.strip() for one in options.get("format", "").split(",")]
     if "csv" not in form:
         raise WrongUseError('"--format=" switch is missing. Please run "nvidia-smi -h" for help.\n')
-    lines = []
-    if "noheader" not in form:
-        lines.append(", ".join(f"{_spelt(field)} [{UNITS[field]}]" if field in UNITS else _spelt(field) for field in fields))
-    lines += [", ".join(_cell(row[field], UNITS.get(field), "nounits" in form) for field in fields) for row in rows]
+    lines = [] if "noheader" in form else [", ".join(known[field][0] for field in fields)]
+    lines += [", ".join(_cell(*known[field], facts, "nounits" in form) for field in fields) for facts in rows]
     return "\n".join(lines)
 
 
-def _spelt(field):
-    """Heads have `name`, whatever it was asked by."""
-    return "name" if field == "gpu_name" else field
-
-
-def _cell(value, unit, bare):
-    return str(value) if bare or not unit or value == NOT_AVAILABLE else f"{value} {unit}"
+def _cell(head, text, facts, bare):
+    value, unit = text.format(**facts), head.partition(" [")[2].removesuffix("]")
+    return value if bare or not unit or value == NOT_AVAILABLE else f"{value} {unit}"
 
 
 def _table(state, gpus, apps, found):
@@ -289,7 +248,7 @@ def _table(state, gpus, apps, found):
         "|" + "=" * 41 + "+" + "=" * 24 + "+" + "=" * 22 + "|",
     ]
     for gpu in gpus:
-        rows += _table_of(gpu, _gpu_row(gpu, gpus, state, found))
+        rows += _table_of(gpu, _facts(gpu, gpus, state, found))
     rows += ["", line, f"| {'Processes:':<87} |"]
     rows.append(f"| {' GPU   GI   CI              PID   Type   Process name                        GPU Memory':<87} |")
     rows.append(f"| {'        ID   ID                                                               Usage':<87} |")
@@ -307,17 +266,16 @@ def _heading(state):
     return f"NVIDIA-SMI {driver:<22} Driver Version: {driver:<14} CUDA Version: {cuda}"
 
 
-def _table_of(gpu, row):
-    busy = row["utilization.gpu"]
-    busy = "N/A" if busy == NOT_AVAILABLE else f"{busy}%"
-    power = f"{float(row['power.draw']):.0f}W / {gpu['watts']:>4}W"
-    left = f"N/A  {row['temperature.gpu']:>3}C    {row['pstate']:<4}"
-    memory = f"{row['memory.used']}MiB / {row['memory.total']:>6}MiB"
+def _table_of(gpu, facts):
+    busy = "N/A" if facts["busy"] == NOT_AVAILABLE else f"{facts['busy']}%"
+    power = f"{round(facts['watts'], 2):.0f}W / {gpu['watts']:>4}W"
+    left = f"N/A  {facts['celsius']:>3}C    {facts['state_of_power']:<4}"
+    memory = f"{facts['used']}MiB / {gpu['memory_mib']:>6}MiB"
     mode = f"{busy:>8} {'Default':>11}"
     return [
         _cells(f"{gpu['index']:>3}  {gpu['name'][:24]:<24}{'On':>9}", f"{_bus(gpu):>18} Off", f"{'0':>20}"),
         _cells(left + power.rjust(39 - len(left)), f"{memory:>22}", mode),
-        _cells("", "", f"{row['mig.mode.current'].strip('[]'):>20}"),
+        _cells("", "", f"{facts['mig'].strip('[]'):>20}"),
         "+" + "-" * 41 + "+" + "-" * 24 + "+" + "-" * 22 + "+",
     ]
 

@@ -216,10 +216,8 @@ class ClusterPools:
             await self._clear(state, names)
 
     async def _empty(self, state: ClusterState, name: str) -> None:
-        api = self._api(state)
         try:
-            await draining.cordon(api, name)
-            await draining.drain(api, name, await draining.pods_to_move(api, name), DRAIN_SECONDS)
+            await draining.drain(self._api(state), name, DRAIN_SECONDS)
         except KubeError as error:
             log.info("node %s leaves without being drained: %s", name, error)
 

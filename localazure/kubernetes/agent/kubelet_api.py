@@ -61,7 +61,7 @@ class KubeletApi:
     def _context(self) -> ssl.SSLContext:
         settings = self._settings()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*(str(path) for path in settings.serving))
+        context.load_cert_chain(settings.serving["certificate"], settings.serving["key"])
         context.load_verify_locations(str(settings.authority))
         context.verify_mode = ssl.CERT_REQUIRED
         return context

@@ -5,31 +5,34 @@ Both are replaced whole by the embedded Azure and read again when they change.
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 Body = dict[str, Any]
 VERSION = "v1.36.2"
 
 
-class Settings(NamedTuple):
+class Settings:
     """`agent.json`."""
 
-    server: str
-    authority: Path  # of the API server, and of who may call the nodes' own port
-    serving: tuple[Path, Path]  # certificate and key of the nodes' own port
-    programs: Path
-    embedded: str  # the embedded Azure's URL; empty: there is none
-    embedded_authority: Path
-    token: str  # with which the agent is known there
-    groups_told: Path = Path()  # the file that names the folder of the controllers of groups, where there is one
-    bundle: str = ""  # file of the authorities that containers trust; empty: they get none
+    def __init__(self, given: Body) -> None:
+        embedded = given.get("embedded") or {}
+        self.server: str = given["server"]
+        self.authority = Path(given["ca"])  # of the API server, and of who may call the nodes' own port
+        self.serving: dict[str, str] = given["serving"]  # certificate and key of the nodes' own port
+        self.programs = Path(given["programs"])
+        self.embedded: str = embedded.get("url") or ""  # the embedded Azure's URL; empty: there is none
+        self.embedded_authority = Path(embedded.get("ca") or "")
+        self.token: str = embedded.get("token") or ""  # with which the agent is known there
+        self.bundle: str = embedded.get("bundle") or ""  # file of the authorities that containers trust; empty: they get none
+        # The file that names the folder of the controllers of groups, where there is one.
+        self._groups_told = Path(given.get("groups") or "")
 
     @property
     def groups(self) -> Path | None:
         """The controllers of groups and their charts; None where this machine has no build. Looked up again each time."""
         try:
-            return Path(self.groups_told.read_text(encoding="utf-8").strip())
+            return Path(self._groups_told.read_text(encoding="utf-8").strip())
         except OSError:
             return None
 
@@ -43,19 +46,7 @@ class Settings(NamedTuple):
 
 
 def read(path: Path) -> Settings:
-    given = json.loads(path.read_text(encoding="utf-8"))
-    embedded = given.get("embedded") or {}
-    return Settings(
-        server=given["server"],
-        authority=Path(given["ca"]),
-        serving=(Path(given["serving"]["certificate"]), Path(given["serving"]["key"])),
-        programs=Path(given["programs"]),
-        embedded=embedded.get("url") or "",
-        embedded_authority=Path(embedded.get("ca") or ""),
-        token=embedded.get("token") or "",
-        groups_told=Path(given.get("groups") or ""),
-        bundle=embedded.get("bundle") or "",
-    )
+    return Settings(json.loads(path.read_text(encoding="utf-8")))
 
 
 def nodes(path: Path) -> dict[str, Body]:

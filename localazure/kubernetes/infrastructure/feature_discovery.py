@@ -6,7 +6,9 @@ Behaviour: NVIDIA/k8s-device-plugin, cmd/gpu-feature-discovery and internal/lm.
 
 import re
 import time
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX, SHARED_PRODUCT_SUFFIX
 from azure_gpu.catalog.services.aks.mig import SINGLE
@@ -83,22 +85,9 @@ def _base(resource: str, count: int, product: str, config: PluginConfig | None) 
 
 
 def _versions(driver: str, cuda: str) -> dict[str, str]:
-    major, minor, revision = (*driver.split("."), "", "")[:3]
-    cuda_major, _, cuda_minor = cuda.partition(".")
-    return {
-        "nvidia.com/cuda.driver.major": major,
-        "nvidia.com/cuda.driver.minor": minor,
-        "nvidia.com/cuda.driver.rev": revision,
-        "nvidia.com/cuda.runtime.major": cuda_major,
-        "nvidia.com/cuda.runtime.minor": cuda_minor,
-        "nvidia.com/cuda.driver-version.major": major,
-        "nvidia.com/cuda.driver-version.minor": minor,
-        "nvidia.com/cuda.driver-version.revision": revision,
-        "nvidia.com/cuda.driver-version.full": driver,
-        "nvidia.com/cuda.runtime-version.major": cuda_major,
-        "nvidia.com/cuda.runtime-version.minor": cuda_minor,
-        "nvidia.com/cuda.runtime-version.full": cuda,
-    }
+    words = {"driver": (*driver.split("."), "", "")[:3], "cuda": cuda.partition(".")[::2], "whole": (driver, cuda)}
+    said = tomllib.loads(Path(__file__).with_name("node_labels.toml").read_text(encoding="utf-8"))
+    return {name: text.format(**words) for name, text in said.items()}
 
 
 def _family(major: int, minor: int) -> str:

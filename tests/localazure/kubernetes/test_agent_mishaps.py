@@ -22,7 +22,7 @@ from tests.support.loopback import run
 from tests.support.node_agent import record
 
 NOWHERE = Path("/nowhere")
-SETTINGS = Settings("https://127.0.0.1:1", NOWHERE, (NOWHERE, NOWHERE), NOWHERE, "", NOWHERE, "")
+SETTINGS = Settings({"server": "https://127.0.0.1:1", "ca": "/nowhere", "serving": {}, "programs": "/nowhere"})
 Body = dict[str, Any]
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
@@ -10,7 +10,6 @@ import pytest
 from localazure.kubernetes import autoscaler_views
 from localazure.kubernetes.autoscaler import PoolView
 from localazure.kubernetes.autoscaler_loop import Autoscaler
-from localazure.kubernetes.autoscaler_views import Profile
 from localazure.kubernetes.client import KubeApi
 from localazure.kubernetes.node_templates import record, scale_set, template
 from tests.localazure.coroutines import in_a_loop
@@ -20,7 +19,9 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SHAPE = pool("cpu", "Standard_D4s_v5")
 NODE = record(SHAPE, CLUSTER, 0, "2026-11-22T00:00:00Z")
 Pools = list[PoolView]
-PROFILE = Profile(unneeded=timedelta(0), delay_after_add=timedelta(0), scan=timedelta(milliseconds=20))
+PROFILE = autoscaler_views.profile(
+    {"scale-down-unneeded-time": "0s", "scale-down-delay-after-add": "0s", "scan-interval": "0.02s"}
+)
 PLACED = {"metadata": {"uid": "u", "name": "p", "namespace": "n"}, "spec": {"nodeName": NODE["name"]}}
 
 
