@@ -81,7 +81,7 @@ class LocalFolder:
         self.root.chmod(0o700)  # whoever made it before, such as `make`
 
 
-def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
+def write_whole(path: Path, text: str, mode: int = 0o644, *, durable: bool = True) -> None:
     """Writes a file so that it is there whole and durable, or as it was before."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -89,15 +89,17 @@ def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
             os.fchmod(file.fileno(), mode)
             file.write(text)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def write_json(path: Path, content: dict[str, Any], mode: int = 0o644) -> None:
-    write_whole(path, json.dumps(content, indent=2) + "\n", mode)
+def write_json(path: Path, content: dict[str, Any], mode: int = 0o644, *, durable: bool = True) -> None:
+    """`durable`: False for what means processes, which a machine that loses its power loses, too."""
+    write_whole(path, json.dumps(content, indent=2) + "\n", mode, durable=durable)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

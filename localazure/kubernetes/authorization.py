@@ -21,21 +21,17 @@ _ACTIONS = {
 }
 
 
-class _Role(NamedTuple):
-    allowed: tuple[str, ...]
-    withheld: tuple[str, ...] = ()
-
-
-def _roles() -> dict[str, _Role]:
+def _roles() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """By GUID, what a role allows, and what it withholds of that."""
     rows = tomllib.loads(Path(__file__).with_name("roles.toml").read_text(encoding="utf-8"))
     changed, shown = rows["changed_by_writer"], rows["read_by_all"]
     kept = ("resourcequotas/write", "resourcequotas/delete", "namespaces/write", "namespaces/delete")
     written = (*(f"{one}/*" for one in changed), *rows["writers_own"], *(f"{one}/{_READ}" for one in shown))
     return {
-        roles.AKS_RBAC_CLUSTER_ADMIN: _Role((_EVERYTHING,)),
-        roles.AKS_RBAC_ADMIN: _Role((_EVERYTHING,), kept),
-        roles.AKS_RBAC_WRITER: _Role(written),
-        roles.AKS_RBAC_READER: _Role(tuple(f"{one}/{_READ}" for one in (*changed, *shown))),
+        roles.AKS_RBAC_CLUSTER_ADMIN: ((_EVERYTHING,), ()),
+        roles.AKS_RBAC_ADMIN: ((_EVERYTHING,), kept),
+        roles.AKS_RBAC_WRITER: (written, ()),
+        roles.AKS_RBAC_READER: (tuple(f"{one}/{_READ}" for one in (*changed, *shown)), ()),
     }
 
 
@@ -61,7 +57,7 @@ def requested(spec: Mapping[str, Any]) -> RequestedAction:
 
 def granting(action: str) -> frozenset[str]:
     """The roles, by GUID, that have a data action."""
-    return frozenset(guid for guid, role in _ROLES.items() if _any(role.allowed, action) and not _any(role.withheld, action))
+    return frozenset(guid for guid, (allowed, withheld) in _ROLES.items() if _any(allowed, action) and not _any(withheld, action))
 
 
 def _data_action(request: Mapping[str, Any]) -> str:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from localazure.folder import read_json
+from localazure.folder import read_json, write_json
 from localazure.kubernetes import node_gpus
-from localazure.kubernetes.agent import records
 from localazure.kubernetes.gpu_programs import Programs
 from localazure.kubernetes.node_gpus import Visible, seen
 
@@ -151,7 +150,7 @@ class NodeDevices:
         return self.programs_of.folder_of(pod_uid, container)
 
     def _save(self) -> None:
-        records.write(self._file, {"registered": sorted(self._offered), "pods": self._pods})
+        write_json(self._file, {"registered": sorted(self._offered), "pods": self._pods}, durable=False)
 
 
 def spread(available: Sequence[str], offered: Sequence[str], size: int) -> list[str]:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from localazure.containers import machine
-from localazure.folder import read_json
+from localazure.folder import read_json, write_json
 from localazure.kubernetes import node_gpus, nvidia_smi
-from localazure.kubernetes.agent import records
 from localazure.kubernetes.node_gpus import Visible
 
 PROGRAM = "nvidia-smi"
@@ -78,7 +77,7 @@ class Programs:
         return {**gpu._asdict(), "index": gpu.number, "instances": instances}
 
     def _save(self) -> None:
-        records.write(self._file, self.state())
+        write_json(self._file, self.state(), durable=False)
 
     def _script(self, key: str, visible: Visible) -> str:
         real = shutil.which(PROGRAM)

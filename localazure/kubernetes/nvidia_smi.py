@@ -226,11 +226,12 @@ def _csv(options, rows):
     if "csv" not in form:
         raise WrongUseError('"--format=" switch is missing. Please run "nvidia-smi -h" for help.\n')
     lines = [] if "noheader" in form else [", ".join(known[field][0] for field in fields)]
-    lines += [", ".join(_cell(*known[field], facts, "nounits" in form) for field in fields) for facts in rows]
+    lines += [", ".join(_cell(known[field], facts, "nounits" in form) for field in fields) for facts in rows]
     return "\n".join(lines)
 
 
-def _cell(head, text, facts, bare):
+def _cell(field, facts, bare):
+    head, text = field
     value, unit = text.format(**facts), head.partition(" [")[2].removesuffix("]")
     return value if bare or not unit or value == NOT_AVAILABLE else f"{value} {unit}"
 

@@ -47,21 +47,19 @@ class ClusterState:
         return self.shape.key.lower()
 
 
-def load(store: Store, key: str) -> ClusterState | None:
-    """None where nothing is remembered."""
-    kept = store.document(_DOCUMENTS + id_of(key))
-    if kept is None:
-        return None
+def load(store: Store, shape: ClusterShape) -> ClusterState:
+    """Without pools where nothing is remembered."""
+    kept = store.document(_DOCUMENTS + id_of(shape.key)) or {"pools": {}}
     pools = {
         name: PoolState(shape=PoolShape(**one["shape"]), following=one["following"], nodes=one["nodes"])
         for name, one in kept["pools"].items()
     }
-    return ClusterState(shape=ClusterShape(**kept["shape"]), pools=pools)
+    return ClusterState(shape=shape, pools=pools)
 
 
 def save(store: Store, state: ClusterState) -> None:
     pools = {name: {**asdict(pool), "shape": pool.shape._asdict()} for name, pool in state.pools.items()}
-    store.put_document(_DOCUMENTS + id_of(state.key), {"shape": state.shape._asdict(), "pools": pools})
+    store.put_document(_DOCUMENTS + id_of(state.key), {"pools": pools})
 
 
 def forget(store: Store, key: str) -> None:

@@ -46,9 +46,7 @@ class ClusterPools:
 
     def configure(self, key: str, shape: ClusterShape) -> None:
         """The cluster is this one from now on. Before its first pool, and whenever it changes."""
-        state = self._clusters.get(key.lower())
-        if state is None:
-            state = self._clusters[key.lower()] = pool_state.load(self._services.store, key) or ClusterState(shape=shape)
+        state = self._state(key)
         state.shape = shape
         self._save(state)
         self._tend(state)
@@ -159,11 +157,9 @@ class ClusterPools:
     async def started(self) -> None:
         """Resumes what an earlier server left."""
         for shape in self._planes.records():
-            state = pool_state.load(self._services.store, shape.key)
-            if state is not None:
-                self._clusters[state.key] = state
-                self._save(state)
-                self._tend(state)
+            state = self._state(shape.key)
+            self._save(state)
+            self._tend(state)
 
     async def stopping(self) -> None:
         """Nothing scales any more; nodes and pods continue."""
@@ -175,11 +171,7 @@ class ClusterPools:
     def _state(self, key: str) -> ClusterState:
         state = self._clusters.get(key.lower())
         if state is None:
-            shape = next((one for one in self._planes.records() if one.key.lower() == key.lower()), None)
-            if shape is None:
-                raise ArmError(404, "NotFound", f"There is no cluster {key}.")
-            state = pool_state.load(self._services.store, key) or ClusterState(shape=shape)
-            self._clusters[key.lower()] = state
+            state = self._clusters[key.lower()] = pool_state.load(self._services.store, self._planes.shape(key))
         return state
 
     def _save(self, state: ClusterState) -> None:

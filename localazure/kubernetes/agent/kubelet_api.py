@@ -142,9 +142,10 @@ class KubeletApi:
         record, spec = read_json(folder / "run.json") or {}, read_json(folder / "spec.json") or {}
         argv = process_spec.beside(words, record, spec, folder)
         env = {**spec["env"], **({"TERM": "xterm"} if request.parameter("tty") in ("1", "true") else {})}
-        if why := process_spec.found(argv, spec):
-            return {"error": why}
-        argv[0] = process_spec.whole(argv[0], spec)
+        try:
+            argv[0] = process_spec.located(argv, spec)
+        except ValueError as error:
+            return {"error": str(error)}
         return {"argv": argv, "env": [f"{name}={text}" for name, text in env.items()], "dir": spec["workdir"]}
 
 
@@ -167,21 +168,14 @@ def _attempt(container: Container, *, previous: bool) -> int:
             raise _RefusedError(400, f'previous terminated container "{container.name}" in pod "{pod.name}" not found')
         return before[-1]
     if not numbers:
-        reason, message = container.state.waiting or ("", "")
-        if reason in ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"):
-            raise _RefusedError(400, f"{where} is waiting to start: {_LOG_REASONS.get(reason, message)}")
+        reason, _ = container.state.waiting or ("", "")
         if reason:
-            raise _RefusedError(400, f"{where} is waiting to start: {reason}")
+            raise _RefusedError(400, f"{where} is waiting to start: {_LOG_REASONS.get(reason, reason)}")
         raise _RefusedError(400, f"{where} is not available")
     return numbers[-1]
 
 
-_LOG_REASONS = {
-    "ErrImagePull": "image can't be pulled",
-    "ImagePullBackOff": "trying and failing to pull image",
-    "InvalidImageName": "InvalidImageName",
-    "ErrImageNeverPull": "ErrImageNeverPull",
-}
+_LOG_REASONS = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
 
 
 def _number(request: Request, name: str) -> int | None:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from localazure.folder import read_json
+from localazure.folder import read_json, write_json
 from localazure.kubernetes import control_plane
-from localazure.kubernetes.agent import node_forms, records, times
+from localazure.kubernetes.agent import node_forms, times
 from localazure.kubernetes.agent.settings import Settings
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.control_plane_folder import ClusterFolder
@@ -138,7 +138,7 @@ class Node:
     def _keep(self) -> None:
         """The record as it was applied last, so that the next agent knows what has changed."""
         self._kept = {"number": self.number, "port": self.port, "record": self.record}
-        records.write(self.folder / "node.json", self._kept)
+        write_json(self.folder / "node.json", self._kept, durable=False)
 
     async def _report(self, api: KubeApi) -> None:
         path = f"/api/v1/nodes/{self.name}"

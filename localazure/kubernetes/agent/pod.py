@@ -11,9 +11,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from localazure.folder import read_json
+from localazure.folder import read_json, write_json
 from localazure.kubernetes import quantities
-from localazure.kubernetes.agent import controllers, pod_status, records, times, volumes
+from localazure.kubernetes.agent import controllers, pod_status, times, volumes
 from localazure.kubernetes.agent.container import Container
 from localazure.kubernetes.agent.images import Registry
 from localazure.kubernetes.agent.network import Network, new_loopback
@@ -261,7 +261,7 @@ class Pod(PodFacts):
                 self.over = True
                 self.changed()
                 return False
-            records.write(self.folder / "pod.json", self.record)
+            write_json(self.folder / "pod.json", self.record, durable=False)
         return True
 
     def _reusable(self, container: Container) -> list[str]:

@@ -105,28 +105,19 @@ def beside(words: Sequence[str], record: Body, spec: Body, folder: Path) -> list
     return [str(word) for word in requested.on_disk(folder)["argv"]]
 
 
-def found(words: Sequence[str], spec: Body) -> str:
-    """Why a program beside a running container can't be started, or ""."""
+def located(words: Sequence[str], spec: Body) -> str:
+    """Where a program beside a running container lies. ValueError as `refused`."""
     there = shutil.which(words[0], path=spec["env"].get("PATH")) if words else None
-    return _not_found(words) if there is None else ""
+    return there or refused(words)[0]
 
 
 def refused(words: Sequence[str]) -> list[str]:
     """The program beside a container that has none. ValueError in the runtime's words."""
-    raise ValueError(_not_found(words))
-
-
-def _not_found(words: Sequence[str]) -> str:
     name = words[0] if words else ""
-    return (
+    raise ValueError(
         "failed to exec in container: OCI runtime exec failed: exec failed: unable to start container process: "
         f'exec: "{name}": executable file not found in $PATH: unknown'
     )
-
-
-def whole(program_name: str, spec: Body) -> str:
-    """Where a program that was found lies."""
-    return shutil.which(program_name, path=spec["env"].get("PATH")) or program_name
 
 
 _PREFIX = "OCI runtime create failed: runc create failed: unable to start container process: "

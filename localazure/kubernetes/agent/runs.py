@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from localazure.containers import shim_log, supervision
 from localazure.containers.runtime import stand_over
-from localazure.folder import SECRET_MODE, read_json
-from localazure.kubernetes.agent import leftovers, records, times
+from localazure.folder import SECRET_MODE, read_json, write_json
+from localazure.kubernetes.agent import leftovers, times
 from localazure.kubernetes.infrastructure.context import Actor, ActorContext
 
 Body = dict[str, Any]
@@ -64,7 +64,7 @@ def note_failure(one: Known, reason: str, message: str) -> Body:
         "containerID": one.container_id,
     }
     one.folder.mkdir(mode=0o700, exist_ok=True)
-    records.write(one.folder / "run.json", {"kind": "failed", "terminated": terminated})
+    write_json(one.folder / "run.json", {"kind": "failed", "terminated": terminated}, durable=False)
     return terminated
 
 
@@ -81,8 +81,8 @@ class ProcessRun:
     @classmethod
     async def begin(cls, one: Known, spec: Body, record: Body) -> "ProcessRun":
         one.folder.mkdir(mode=0o700, exist_ok=True)
-        records.write(one.folder / "spec.json", spec, SECRET_MODE)
-        records.write(one.folder / "run.json", {"kind": "process", **record})
+        write_json(one.folder / "spec.json", spec, SECRET_MODE, durable=False)
+        write_json(one.folder / "run.json", {"kind": "process", **record}, durable=False)
         await stand_over(one.folder)
         return cls(one)
 
@@ -191,7 +191,7 @@ class ActorRun:
         before = read_json(one.folder / "run.json") or {}
         self.known = one
         self.since: str = before.get("since") or times.now()
-        records.write(one.folder / "run.json", {"kind": "actor", "since": self.since, **record})
+        write_json(one.folder / "run.json", {"kind": "actor", "since": self.since, **record}, durable=False)
         self._context = context
         self._log = (one.folder / "log").open("ab", buffering=0)
         context.log = self._write
@@ -210,7 +210,7 @@ class ActorRun:
                 "containerID": self.known.container_id,
             }
             record = read_json(self.known.folder / "run.json") or {}
-            records.write(self.known.folder / "run.json", {**record, "terminated": self._terminated})
+            write_json(self.known.folder / "run.json", {**record, "terminated": self._terminated}, durable=False)
             self._log.close()
         return self._terminated
 

@@ -6,6 +6,7 @@ Tags that were never published don't exist either.
 import re
 from collections.abc import Sequence
 
+from localazure.kubernetes.documents import document
 from localazure.kubernetes.infrastructure.context import Actor, ActorContext
 from localazure.kubernetes.infrastructure.device_plugin import device_plugin
 from localazure.kubernetes.infrastructure.feature_discovery import feature_discovery
@@ -14,7 +15,6 @@ __all__ = ["Actor", "ActorContext", "known", "program"]
 
 
 async def _idle(context: ActorContext) -> int:
-    """A program that has nothing to do here: the pause container, the exporter, node feature discovery's own."""
     await context.pause()
     return 0
 
@@ -24,29 +24,13 @@ async def _control_daemon(context: ActorContext) -> int:
     return 0 if list(context.arguments) == ["mount-shm"] else await _idle(context)
 
 
-_NVIDIA: dict[str, Actor] = {  # the first is the image's own
-    "nvidia-device-plugin": device_plugin,
-    "gpu-feature-discovery": feature_discovery,
-    "mps-control-daemon": _control_daemon,
+_ACTORS: dict[str, Actor] = {
+    "device_plugin": device_plugin,
+    "feature_discovery": feature_discovery,
+    "control_daemon": _control_daemon,
+    "idle": _idle,
 }
-_PROGRAMS: dict[str, dict[str, Actor]] = {
-    "nvcr.io/nvidia/k8s-device-plugin": _NVIDIA,
-    "mcr.microsoft.com/oss/nvidia/k8s-device-plugin": _NVIDIA,
-    "mcr.microsoft.com/oss/v2/nvidia/k8s-device-plugin": _NVIDIA,
-    "nvcr.io/nvidia/gpu-feature-discovery": {"gpu-feature-discovery": feature_discovery},
-    "nvcr.io/nvidia/k8s/dcgm-exporter": dict.fromkeys(("dcgm-exporter", "dcgm-exporter-entrypoint.sh"), _idle),
-    "registry.k8s.io/nfd/node-feature-discovery": dict.fromkeys(("nfd-master", "nfd-gc"), _idle),
-    "registry.k8s.io/pause": {"pause": _idle},
-    "mcr.microsoft.com/oss/kubernetes/pause": {"pause": _idle},
-    "mcr.microsoft.com/oss/v2/kubernetes/pause": {"pause": _idle},
-}
-_TAGS = {  # of an image's last part, what its tags look like
-    "k8s-device-plugin": r"v0\.(?:[0-9]|1[0-9]|20)\.[0-9]+(?:-rc\.[0-9]+)?(?:-[a-z0-9.]+)?|1\.11",
-    "gpu-feature-discovery": r"v0\.[0-9]\.[0-9]+(?:-[a-z0-9.]+)?",
-    "dcgm-exporter": r"[0-9]+\.[0-9]+\.[0-9]+-[0-9]+\.[0-9]+\.[0-9]+(?:-[a-z0-9.]+)?",
-    "node-feature-discovery": r"v0\.[0-9]+\.[0-9]+(?:-[a-z]+)?",
-    "pause": r"3\.[0-9]+(?:\.[0-9]+)?",
-}
+_IMAGES = document("infrastructure_images")
 
 
 def known(image: str) -> bool:
@@ -67,18 +51,16 @@ def program(image: str, command: Sequence[str], args: Sequence[str]) -> tuple[Ac
         context.log(f'exec: "{name}": executable file not found in $PATH')
         return 127
 
-    return programs.get(name.rpartition("/")[2], missing), version, arguments
+    return _ACTORS.get(programs.get(name.rpartition("/")[2], ""), missing), version, arguments
 
 
-def _split(image: str) -> tuple[dict[str, Actor], tuple[int, int]] | None:
+def _split(image: str) -> tuple[dict[str, str], tuple[int, int]] | None:
     name, _, digest = image.partition("@")
     repository, colon, tag = name.rpartition(":")
     if not colon or "/" in tag:
         repository, tag = name, ""
-    programs = _PROGRAMS.get(repository)
-    if programs is None or (not tag and not digest):
-        return None
-    if tag and not re.fullmatch(_TAGS[repository.rsplit("/", 1)[-1]], tag):
+    found = _IMAGES.get(repository)
+    if found is None or (not tag and not digest) or (tag and not re.fullmatch(found["tag"], tag)):
         return None
     numbers = re.match(r"v?([0-9]+)\.([0-9]+)", tag)
-    return programs, (int(numbers[1]), int(numbers[2])) if numbers else (0, 18)
+    return found["programs"], (int(numbers[1]), int(numbers[2])) if numbers else (0, 18)

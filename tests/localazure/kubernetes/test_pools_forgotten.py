@@ -30,7 +30,7 @@ class Emptying(Taking):
 async def test_what_was_under_way_brings_nothing_back(tmp_path: Path) -> None:
     api, folder = Emptying(), tmp_path / "clusters" / "aks"
     clusters = SimpleNamespace(folder=lambda _: folder, exists=lambda _: True, power=lambda _: "Stopped", api=lambda _: api)
-    clusters.records = list
+    clusters.shape = lambda _: CLUSTER
     store = Store(tmp_path / "azure.sqlite")
     clock = SimpleNamespace(now=lambda: datetime(2026, 11, 22, tzinfo=UTC))
     services = SimpleNamespace(store=store, deviations=Deviations(), clock=clock)
