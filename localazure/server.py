@@ -32,15 +32,14 @@ from localazure.batch.service.app import DataPlane
 from localazure.blobs import hosts
 from localazure.endpoint import Endpoint
 from localazure.entra import identity as identities
-from localazure.entra.endpoints import Directory, Endpoints
+from localazure.entra.endpoints import Endpoints
 from localazure.entra.tokens import Tokens
 from localazure.faults import ABORT, GONE, Faults
 from localazure.folder import LocalFolder, default_cache, locked
-from localazure.kinds import federated_credentials
 from localazure.kubernetes import authorization_routes, image_access
 from localazure.kubernetes.authorization_routes import ClusterRoutes
 from localazure.lists.deviations import Deviations
-from localazure.machines import identity_tokens, routes
+from localazure.machines import routes
 from localazure.nothing_runs import choice, kubernetes_api, parts
 from localazure.process import this_process
 from localazure.services import Clock, Services, Settings
@@ -114,6 +113,8 @@ def application(start: Start) -> ASGIApp:
     kinds = wiring.kinds(backends)
     arm = Arm(services, kinds)
     batch = DataPlane(services, backends.batch_work, backends.batch_pools)
+    of_clusters, of_machines = (backends.clusters, backends.cluster_pools), (backends.machines, backends.ml_jobs)
+    running = (backends.batch_pools, batch, *of_clusters, backends.endpoints, *of_machines)  # stopped in reverse
 
     def told(scope: Scope, error: ArmError) -> None:
         activity_log.refused(scope["method"], segments_of(scope["path"]), Caller("", ""), error, "", services)
@@ -129,40 +130,25 @@ def application(start: Start) -> ASGIApp:
         store.forget_operations(clock.stamp(before=OPERATIONS_KEPT))
         for kind in kinds:
             await kind.started(services)
-        await backends.batch_pools.started()
-        await batch.started()
-        await backends.clusters.started()
-        await backends.cluster_pools.started()
-        await backends.endpoints.started()
-        await backends.machines.started()
-        await backends.ml_jobs.started()
+        for part in running:
+            await part.started()
         await arm.operations.resume()
         yield
         await arm.operations.stop()
         for task in list(weather.tasks):
             task.cancel()
-        await backends.ml_jobs.stopping()
-        await backends.machines.stopping()
-        await backends.endpoints.close()
-        await backends.cluster_pools.stopping()
-        await backends.clusters.stopping()
-        await batch.stopping()
-        await backends.batch_pools.stopping()
+        for part in reversed(running):
+            await part.stopping()
         for kind in kinds:
             await kind.stopping(services)
         await backends.blobs.stop()
         backends.batch_work.close()
         store.close()
 
-    directory = Directory(
-        federated=partial(federated_credentials.federated, services=services),
-        key_set=partial(authorization_routes.key_set, clusters=backends.clusters, services=services),
-        gives=partial(identity_tokens.gives, services=services),
-        now=clock.now,
-    )
+    key_set = partial(authorization_routes.key_set, clusters=backends.clusters, services=services)
     inner = Starlette(
         routes=[
-            *Endpoints(identity, tokens, url, directory).routes(),
+            *Endpoints(identity, services, key_set).routes(),
             *faults.routes(),
             *backends.blobs.routes(),
             *batch.routes(),

@@ -1,4 +1,5 @@
-"""PUT, PATCH and DELETE of a resource: the checks in ARM's order, then the kind's own, then the store.
+"""PUT, PATCH and DELETE of a resource: the checks in ARM's order, then the kind's own, then the store; and what is asked below a
+resource: actions (POST) and reads of what isn't a resource (GET), as its kind offers them.
 
 A type with `long_running` is stored as Creating or Updating and provisioned in the background. Any other is provisioned inside
 the request and stored once: a client that got an answer finds what it was told, and one that got none may send it again.
@@ -12,27 +13,28 @@ from typing import Any
 from starlette.responses import Response
 
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
-from localazure.arm import answers, checks, management_locks, requested_version
+from localazure.arm import answers, checks, management_locks, paths, requested_version
 from localazure.arm.as_of import request_date
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Change, Kind, merged
-from localazure.arm.locks import Locks
+from localazure.arm.kind import Answer, Below, Call, Change, Kind, merged
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
 from localazure.kinds import attached_identities
+from localazure.nothing_runs import refused
 from localazure.services import Services
 from localazure.weather import conflicts, policies
 
+_OFFERED: Mapping[str, tuple[Below, ...]] = {"GET": ("reading",), "POST": ("question", "offer", "action")}
+
 
 class Changes:
-    """What writes, one change at a time for one resource."""
+    """One change at a time for one resource. An action waits for it, and is refused while a long operation runs on the resource;
+    a reading never is."""
 
-    def __init__(self, services: Services, kinds: Mapping[str, Kind], locks: Locks, operations: Operations) -> None:
+    def __init__(self, services: Services, operations: Operations) -> None:
         self._services = services
         self._store = services.store
-        self._kinds = kinds
-        self._locks = locks
         self._operations = operations
 
     def refuse_while_busy(self, kind: Kind, resource: Resource) -> None:
@@ -42,14 +44,14 @@ class Changes:
             raise kind.busy_with(resource, running.kind if running else "delete")
 
     async def put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
-        async with self._locks.of(kind, resource_id):
+        async with self._operations.lock(kind, resource_id):
             return await self._put(kind, resource_id, body, caller)
 
     async def patch(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
         """As the kind merges it; tags are replaced as a whole, as Azure documents for resource groups."""
         if not kind.patchable:
             raise ArmError(405, "MethodNotAllowed", f"The resource type '{kind.arm_type}' has no PATCH.")
-        async with self._locks.of(kind, resource_id):
+        async with self._operations.lock(kind, resource_id):
             previous = checks.stored(kind, resource_id, self._store)
             if kind.patches_tags_alone:
                 return self._patch_tags(kind, previous, body)
@@ -141,7 +143,7 @@ class Changes:
 
     async def delete(self, kind: Kind, resource_id: ArmId) -> Response:
         """A resource's group that is missing is 404, as ARM answers; its own absence is as its type has it, often 204."""
-        async with self._locks.of(kind, resource_id):
+        async with self._operations.lock(kind, resource_id):
             if checks.extended_gone_group(kind, resource_id, self._store):
                 return answers.respond(kind.absent_status)
             refusal = partial(checks.without_group, kind.delete_without_group, "delete", kind, resource_id)
@@ -206,6 +208,62 @@ class Changes:
             changed_at=now,
             answering=True,
         )
+
+    async def call(
+        self, kind: Kind, resource_id: ArmId, method: str, tail: str, query: Mapping[str, str], body: Body, caller: Caller
+    ) -> Response:
+        what, pattern, path = found(kind, method, tail)
+        if what == "action":
+            async with self._operations.lock(kind, resource_id):
+                resource = self._there(kind, resource_id, pattern)
+                return _response(await self._act(kind, resource, pattern, self._call(resource, body, query, path, caller)))
+        if what == "offer":
+            group = checks.group_of(resource_id, self._store)
+            checks.parent(kind, resource_id, group, self._store)
+            resource = self._store.get(resource_id.key) or Resource(id=resource_id, body={})
+        else:
+            resource = self._there(kind, resource_id, pattern)
+        return _response(await kind.below(what)[pattern](resource, self._call(resource, body, query, path, caller)))
+
+    def _there(self, kind: Kind, resource_id: ArmId, pattern: str) -> Resource:
+        resource = checks.stored(kind, resource_id, self._store)
+        refused.check(kind.arm_type, pattern, self._services)
+        return resource
+
+    async def _act(self, kind: Kind, resource: Resource, pattern: str, call: Call) -> Answer:
+        running = self._store.operation_in_progress(resource.key)
+        if running is not None and kind.preempts(pattern, running.kind):
+            await self._operations.cancel(resource.key, f"The operation '{pattern}' has ended it.")
+        self.refuse_while_busy(kind, resource)
+        answer = await kind.below("action")[pattern](resource, call)
+        if answer.work is not None:
+            operation = self._operations.act(resource, pattern, call.as_of, answer.work)
+            answer.headers = {**self._operations.headers(operation, final="both"), **answer.headers}
+        return answer
+
+    def _call(self, resource: Resource, body: Body, query: Mapping[str, str], path: Mapping[str, str], caller: Caller) -> Call:
+        group = checks.group_of(resource.id, self._store)
+        as_of = request_date(None, resource, group, self._services.clock)
+        return Call(services=self._services, as_of=as_of, body=body, query=query, path=path, caller=caller)
+
+
+def found(kind: Kind, method: str, tail: str) -> tuple[Below, str, dict[str, str]]:
+    """What answers, the pattern that fits, and what its names stand for. ArmError 501 where no kind does.
+
+    It comes before anything else is validated: the versions of what isn't known aren't those of the resource.
+    """
+    for what in _OFFERED.get(method, ()):
+        for pattern in kind.below(what):
+            path = paths.match(pattern, tail)
+            if path is not None:
+                return what, pattern, path
+    raise not_implemented(f"{method} of '{tail}' on '{kind.arm_type}'")
+
+
+def _response(answer: Answer) -> Response:
+    if answer.text is not None:
+        return Response(answer.text, answer.status, answer.headers, media_type="text/plain")
+    return answers.respond(answer.status, answer.body, answer.headers)
 
 
 def _in_background(kind: Kind, *, creating: bool) -> bool:

@@ -22,6 +22,7 @@ class ArmError(Exception):
         target: str = "",
         details: Sequence["ArmError"] = (),
         headers: dict[str, str] | None = None,
+        info: Sequence[dict[str, Any]] = (),
     ) -> None:
         super().__init__(f"{code}: {message}")
         self.status = status
@@ -30,14 +31,17 @@ class ArmError(Exception):
         self.target = target
         self.details = tuple(details)
         self.headers = headers or {}
+        self.info = list(info)
 
     def content(self) -> dict[str, Any]:
-        """The content of "error": code, message, and target and details if there are any."""
+        """The content of "error": code, message, and target, details and what else is told if there is any."""
         content: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.target:
             content["target"] = self.target
         if self.details:
             content["details"] = [detail.content() for detail in self.details]
+        if self.info:
+            content["additionalInfo"] = self.info
         return content
 
     def body(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import ArmId
 from localazure import activity_log
 from localazure.arm import answers, checks, paths, requested_version
-from localazure.arm.actions import Calls
 from localazure.arm.caller import Caller
 from localazure.arm.changes import Changes
 from localazure.arm.errors import ArmError, arm_error, not_implemented
@@ -26,13 +25,10 @@ from localazure.weather import policies
 class InProcessArm:
     """ARM requests from inside the server, without HTTP."""
 
-    def __init__(
-        self, services: Services, kinds: Mapping[str, Kind], changes: Changes, calls: Calls, operations: Operations
-    ) -> None:
+    def __init__(self, services: Services, kinds: Mapping[str, Kind], changes: Changes, operations: Operations) -> None:
         self._services = services
         self._kinds = kinds
         self._changes = changes
-        self._calls = calls
         self._operations = operations
 
     def target(self, resource_id: str) -> tuple[Kind, ArmId]:
@@ -96,7 +92,7 @@ class InProcessArm:
     async def act(self, resource_id: str, action: str, version: str, body: Body, caller: Caller) -> Any:
         """What an action answers."""
         kind, parsed = self._requested(resource_id, version)
-        response = await self._calls.answer(kind, parsed, "POST", action, {}, body, caller)
+        response = await self._changes.call(kind, parsed, "POST", action, {}, body, caller)
         return json.loads(bytes(response.body) or b"{}")
 
     def document(self, resource_id: str, version: str) -> Body:

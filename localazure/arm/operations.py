@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from datetime import date
 from typing import Any
+from weakref import WeakValueDictionary
 
-from azure_gpu.formats.arm_ids import parse
+from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure import activity_log
 from localazure.arm.errors import ArmError, arm_error
 from localazure.arm.kind import Change, Kind, Polling, merged
-from localazure.arm.locks import Locks
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
 from localazure.weather import slow_operations
@@ -33,11 +33,20 @@ Work = Callable[[], Awaitable[Body | None]]
 class Operations:
     """The operations of this server. One task for each that is in progress."""
 
-    def __init__(self, services: Services, kinds: Mapping[str, Kind], locks: Locks) -> None:
+    def __init__(self, services: Services, kinds: Mapping[str, Kind]) -> None:
         self._services = services
         self._kinds = kinds
-        self._locks = locks
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def lock(self, kind: Kind, resource_id: ArmId) -> asyncio.Lock:
+        """Held by a request for as long as it works on the resource, and by a cascade for each resource that it takes away. What
+        holds the lock of a parent may take that of a child, never the other way round.
+
+        A name that is unique in all of Azure is locked as such, so that two groups can't both take it.
+        """
+        key = f"{kind.arm_type}/{resource_id.name}".lower() if kind.globally_unique else resource_id.key
+        return self._locks.setdefault(key, asyncio.Lock())
 
     # Beginning
 
@@ -88,7 +97,7 @@ class Operations:
         # Asked again each time: a request that was accepted before may have added something.
         while below := store.below(resource.key):
             for each in sorted(below, key=lambda one: one.key.count("/"), reverse=True):
-                async with self._locks.of(self._kinds[each.id.type.lower()], each.id):
+                async with self.lock(self._kinds[each.id.type.lower()], each.id):
                     await self.cancel(each.key)
                     if not store.below(each.key):  # else next time, behind what its creation has added meanwhile
                         await self._remove_one(each)

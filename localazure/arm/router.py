@@ -14,13 +14,11 @@ from starlette.types import Receive, Scope, Send
 from azure_gpu.formats.arm_ids import parse
 from localazure import activity_log
 from localazure.arm import answers, checks, paths, requested_version, role_definitions
-from localazure.arm.actions import Calls, found
 from localazure.arm.caller import Caller
-from localazure.arm.changes import Changes
+from localazure.arm.changes import Changes, found
 from localazure.arm.errors import ArmError, arm_error, not_implemented
 from localazure.arm.in_process import InProcessArm
 from localazure.arm.kind import Kind, merged
-from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations, status_document
 from localazure.arm.requests import body_of
 from localazure.arm.store import Body, Resource
@@ -65,13 +63,11 @@ class Arm:
         self._services = services
         self._kinds: Mapping[str, Kind] = by_type
         self._subscriptions = Subscriptions(services, by_type)
-        locks = Locks()
-        self.operations = Operations(services, by_type, locks)
-        self._changes = Changes(services, by_type, locks, self.operations)
-        self._calls = Calls(services, locks, self._changes, self.operations)
+        self.operations = Operations(services, by_type)
+        self._changes = Changes(services, self.operations)
         self._deployments = DeploymentRoutes(services, self.operations)
         by_type[self._deployments.kind.arm_type.lower()] = self._deployments.kind
-        self.in_process = InProcessArm(services, by_type, self._changes, self._calls, self.operations)
+        self.in_process = InProcessArm(services, by_type, self._changes, self.operations)
         services.arm = self.in_process
         self._deployments.open(self.in_process)
 
@@ -196,7 +192,7 @@ class Arm:
             query, body = dict(arrived.request.query_params), {}
             if arrived.method == "POST":
                 body = await body_of(arrived.request)
-            return await self._calls.answer(kind, target.id, arrived.method, target.tail, query, body, arrived.caller)
+            return await self._changes.call(kind, target.id, arrived.method, target.tail, query, body, arrived.caller)
         match arrived.method:
             case "GET":
                 resource = checks.stored(kind, target.id, self._services.store)

@@ -15,7 +15,7 @@ from localazure.arm.store import Body
 from localazure.deployments import refusals
 from localazure.deployments.kind import TYPE
 from localazure.deployments.request import TEMPLATE, DeploymentRequest
-from localazure.weather.policies import DisallowedError
+from localazure.weather.policies import DISALLOWED
 
 _GROUP = f"{RESOURCE_GROUP_TYPE.lower()}/"  # how the key of a resource group begins
 
@@ -57,7 +57,7 @@ def _errors(resource: TemplateResource, waits: bool, arm: InProcessArm, caller: 
     try:
         _judge(resource, waits, arm, caller)
     except ArmError as error:
-        if not isinstance(error, DisallowedError):  # its details tell which property
+        if error.code != DISALLOWED:  # its details tell which property
             error.target = resource.id
         return (error,)
     return ()

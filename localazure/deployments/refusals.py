@@ -7,54 +7,37 @@ of them are told.
 import re
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError, arm_error, not_implemented
-from localazure.weather.policies import DisallowedError
+from localazure.weather.policies import DISALLOWED
 
 FILE = "template"  # what the documents of requests are called
 _PLACE = re.compile(r"[^:]*:(?P<line>[0-9]+)(?:: (?P<path>.*))?", re.DOTALL)
 
 
-class TemplateError(ArmError):
-    """InvalidTemplate, with the place of each violation as clients show it."""
-
-    def __init__(self, message: str, places: Sequence[tuple[int, str]]) -> None:
-        super().__init__(400, "InvalidTemplate", message, target=places[0][1])
-        self._places = places
-
-    def content(self) -> dict[str, Any]:
-        violations = [
-            {"type": "TemplateViolation", "info": {"lineNumber": line, "linePosition": 0, "path": path}}
-            for line, path in self._places
-        ]
-        return {**super().content(), "additionalInfo": violations}
-
-
 def invalid_template(problems: Sequence[Problem]) -> ArmError:
-    """One error for all problems of a template."""
-    sentences = " ".join(_sentence(problem) for problem in problems)
-    return TemplateError(f"Deployment template validation failed: '{sentences}'.", [place_of(problem) for problem in problems])
+    """One error for all problems of a template, with the place of each as clients show it."""
+    message = f"Deployment template validation failed: '{_sentences(problems)}'."
+    places = [place_of(problem) for problem in problems]
+    violations = [
+        {"type": "TemplateViolation", "info": {"lineNumber": line, "linePosition": 0, "path": path}} for line, path in places
+    ]
+    return ArmError(400, "InvalidTemplate", message, target=places[0][1], info=violations)
 
 
 def unprocessed(problems: Sequence[Problem], resource_id: str) -> ArmError:
     """An expression that failed while the deployment was running."""
     line, _ = place_of(problems[0])
-    sentences = " ".join(_sentence(problem) for problem in problems)
-    return ArmError(
-        400,
-        "InvalidTemplate",
-        f"Unable to process template language expressions for resource '{resource_id}' at line '{line}'. '{sentences}'",
-        target=resource_id,
-    )
+    where = f"Unable to process template language expressions for resource '{resource_id}' at line '{line}'."
+    return ArmError(400, "InvalidTemplate", f"{where} '{_sentences(problems)}'", target=resource_id)
 
 
 def not_valid(name: str, errors: Sequence[ArmError]) -> ArmError:
     """What would be refused when the resources are made, found before any is. The sentence about policies:
     Azure-Samples/azure-search-openai-demo issue 120 (2023-04-17), of a deployment to a subscription; about several errors with
     one of a policy: Azure/azure-cli issue 6075 (2018-04-13)."""
-    by_policy = sum(isinstance(error, DisallowedError) for error in errors)
+    by_policy = sum(error.code == DISALLOWED for error in errors)
     if by_policy:
         because = "because of policy violation" if by_policy == len(errors) else "with multiple errors"
         message = f"The template deployment failed {because}. Please see details for more information."
@@ -77,15 +60,13 @@ def parameter_values(problems: Sequence[Problem]) -> ArmError:
     for problem in problems:
         if "key vault" in problem.message:
             return not_implemented("parameters from a key vault")
-    sentences = " ".join(_sentence(problem) for problem in problems)
-    return arm_error("InvalidDeploymentParameterValue", sentences=sentences)
+    return arm_error("InvalidDeploymentParameterValue", sentences=_sentences(problems))
 
 
 def unreadable(problems: Sequence[Problem]) -> ArmError:
     """A body that isn't the JSON that ARM takes."""
-    sentences = " ".join(_sentence(problem) for problem in problems)
     return ArmError(
-        400, "InvalidRequestContent", f"The request content was invalid and could not be deserialized: '{sentences}'."
+        400, "InvalidRequestContent", f"The request content was invalid and could not be deserialized: '{_sentences(problems)}'."
     )
 
 
@@ -96,6 +77,10 @@ def place_of(problem: Problem) -> tuple[int, str]:
         return 0, problem.path
     path = found["path"] or ""
     return int(found["line"]), path.removeprefix("properties.template.").removeprefix("properties.")
+
+
+def _sentences(problems: Sequence[Problem]) -> str:
+    return " ".join(map(_sentence, problems))
 
 
 def _sentence(problem: Problem) -> str:

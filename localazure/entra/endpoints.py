@@ -7,10 +7,8 @@ Token errors have Entra's form and numbers. Source of the numbers: Microsoft Lea
 import hmac
 import json
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -20,10 +18,13 @@ from starlette.routing import Route
 from localazure.arm.errors import ArmError
 from localazure.arm.requests import content_of
 from localazure.entra import federation
-from localazure.entra.federation import EntraError, Federated, KeySet
+from localazure.entra.federation import EntraError, KeySet
 from localazure.entra.identity import Identity
-from localazure.entra.tokens import LIFETIME_SECONDS, Tokens
+from localazure.entra.tokens import LIFETIME_SECONDS
+from localazure.kinds import federated_credentials
 from localazure.lists import vm_publishers
+from localazure.machines import identity_tokens
+from localazure.services import Services
 
 CLOUD_NAME = "AzureLocal"
 IMAGE_ALIASES = "/vm-image-aliases"
@@ -31,22 +32,15 @@ _SCOPES_OF_USERS = ("openid", "profile", "offline_access", "email")
 _LIST_VERSION = "2019-05-01"  # until then the metadata was a list of clouds; later versions give one object
 
 
-class Directory(NamedTuple):
-    """The managed identities of the tenant, as far as a token of somebody else's issuer can stand for one."""
-
-    federated: Callable[[str], Federated | None]  # by the client id
-    key_set: Callable[[str], KeySet | None]  # of an issuer; None of one that can't be asked from here
-    gives: Callable[[str], bool]  # whether managed identities get tokens for this audience
-    now: Callable[[], datetime]
-
-
 class Endpoints:
     """The routes of the tenant, and of the cloud's metadata."""
 
-    def __init__(self, identity: Identity, tokens: Tokens, url: str, directory: Directory) -> None:
+    def __init__(self, identity: Identity, services: Services, key_set: Callable[[str], KeySet | None]) -> None:
+        """`key_set`: of an issuer; None of one that can't be asked from here."""
         self._identity = identity
-        self._tokens = tokens
-        self._directory = directory
+        self._services = services
+        self._key_set = key_set
+        url, tokens = services.settings.url, services.tokens
         # Every address in them is this server's own: nothing points outside of the machine.
         text = Path(__file__).with_name("documents.json").read_text(encoding="utf-8")
         words = {"url": url, "host": url.removeprefix("https://"), "tenant": identity.tenant_id, "issuer": tokens.issuer}
@@ -74,7 +68,7 @@ class Endpoints:
         return self._refused_tenant(request) or JSONResponse(self._documents["discovery"])
 
     async def keys(self, request: Request) -> JSONResponse:
-        return self._refused_tenant(request) or JSONResponse(self._tokens.keys())
+        return self._refused_tenant(request) or JSONResponse(self._services.tokens.keys())
 
     async def token(self, request: Request) -> JSONResponse:
         """Client credentials, and nothing else: a client id, its secret or an assertion, and whom the token is for."""
@@ -100,20 +94,21 @@ class Endpoints:
         if form.get("grant_type") != "client_credentials":
             raise EntraError(70003)
         client, caller = form.get("client_id", ""), None
-        federated = "client_assertion" in form
-        identity = self._directory.federated(client) if federated else None
-        if identity is None and (federated or client != self._identity.client_id):
+        is_federated = "client_assertion" in form
+        found = federated_credentials.federated(client, self._services) if is_federated else None
+        if found is None and (is_federated or client != self._identity.client_id):
             raise EntraError(700016, client=client, tenant=self._identity.tenant_id)
-        if identity is not None:
-            caller = federation.exchanged(form, identity, self._directory.key_set, self._directory.now())
+        if found is not None:
+            caller, trusted = found
+            federation.check(form, trusted, self._key_set, self._services.clock.now())
         elif not hmac.compare_digest(form.get("client_secret", "").encode(), self._identity.client_secret.encode()):
             raise EntraError(7000215, client=client)
         audience = _audience(form.get("scope", "")) or form.get("resource", "")
         if not audience:
             raise EntraError(900144, what="'scope' or 'resource'")
-        if caller is not None and not self._directory.gives(audience):
+        if caller is not None and not identity_tokens.gives(audience, self._services):
             raise EntraError(500011, audience=audience)
-        return self._tokens.issue(audience, caller)
+        return self._services.tokens.issue(audience, caller)
 
     def _refused_tenant(self, request: Request) -> JSONResponse | None:
         tenant = request.path_params["tenant"]

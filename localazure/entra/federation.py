@@ -6,14 +6,12 @@ checks.
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jwt
-
-from localazure.arm.caller import Caller
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _ALGORITHMS = ["RS256"]
@@ -21,6 +19,7 @@ _REQUIRED_CLAIMS = ["iss", "sub", "aud", "exp"]
 _SKEW = timedelta(minutes=5)  # of clocks that Entra puts up with; assumed
 
 KeySet = Mapping[str, Any]
+Credentials = Sequence[Mapping[str, Any]]  # the properties of federated credentials: issuer, subject, audiences
 
 
 class EntraError(Exception):
@@ -38,34 +37,19 @@ def _rows() -> Mapping[int, tuple[str, str, str]]:
     return {int(number): (status, error, sentence) for number, status, error, sentence, _ in (each.split("\t") for each in lines)}
 
 
-class Credential(NamedTuple):
-    """A federated credential: whose tokens stand for the identity."""
-
-    issuer: str
-    subject: str
-    audience: str
-
-
-class Federated(NamedTuple):
-    """An identity, and what it trusts."""
-
-    caller: Caller
-    credentials: tuple[Credential, ...]
-
-
-def exchanged(form: Mapping[str, str], identity: Federated, key_set: Callable[[str], KeySet | None], now: datetime) -> Caller:
-    """Whom the token is for. `key_set`: of an issuer that can be asked, None of any other."""
+def check(form: Mapping[str, str], credentials: Credentials, key_set: Callable[[str], KeySet | None], now: datetime) -> None:
+    """EntraError where an assertion isn't what one of an identity's credentials trusts. `key_set`: of an issuer that can be asked, None
+    of any other."""
     if form.get("client_assertion_type") != ASSERTION_TYPE:
         raise EntraError(900144, what=f"'client_assertion_type' with the value '{ASSERTION_TYPE}'")
     assertion = form.get("client_assertion", "")
     claims = _claims(assertion)
-    issuer = _matched(claims, identity.credentials)
+    issuer = _matched(claims, credentials)
     keys = key_set(issuer)
     if keys is None:
         raise EntraError(50166)
     _check_signature(assertion, issuer, keys)
     _check_time(claims, now)
-    return identity.caller
 
 
 def _claims(assertion: str) -> dict[str, Any]:
@@ -76,19 +60,19 @@ def _claims(assertion: str) -> dict[str, Any]:
         raise EntraError(50027) from error
 
 
-def _matched(claims: Mapping[str, Any], credentials: tuple[Credential, ...]) -> str:
+def _matched(claims: Mapping[str, Any], credentials: Credentials) -> str:
     """The issuer, where one credential names it with the subject and the audience. All three are compared letter by letter."""
     issuer, subject = str(claims["iss"]), str(claims["sub"])
     audiences = [claims["aud"]] if isinstance(claims["aud"], str) else list(claims["aud"])
-    of_issuer = [each for each in credentials if each.issuer == issuer]
+    of_issuer = [each for each in credentials if each["issuer"] == issuer]
     if not of_issuer:
         raise EntraError(700211, what=f"issuer '{issuer}'")
-    of_audience = [each for each in of_issuer if each.audience in audiences]
+    of_audience = [each for each in of_issuer if each["audiences"][0] in audiences]
     if not of_audience:
         raise EntraError(700212, what=f"audience '{', '.join(map(str, audiences))}'")
-    if any(each.subject == subject for each in of_audience):
+    if any(each["subject"] == subject for each in of_audience):
         return issuer
-    if any(each.subject.lower() == subject.lower() for each in of_audience):
+    if any(each["subject"].lower() == subject.lower() for each in of_audience):
         raise EntraError(7002138, what=f"subject '{subject}'")
     raise EntraError(700213, what=f"subject '{subject}'")
 

@@ -7,7 +7,7 @@ from azure_gpu.formats import azure_types
 from localazure.arm.caller import Caller
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.entra.federation import Credential, Federated
+from localazure.entra.federation import Credentials
 from localazure.services import Services
 
 
@@ -20,14 +20,13 @@ class FederatedIdentityCredentials(Kind):
         return {"others": len(others) if change.creating else 0, "same": same}
 
 
-def federated(client_id: str, services: Services) -> Federated | None:
+def federated(client_id: str, services: Services) -> tuple[Caller, Credentials] | None:
     """The user-assigned identity of this client id with its credentials; None where there is none."""
     for identity in services.store.of_type(azure_types.USER_ASSIGNED_IDENTITY.arm_type):
         ids = identity.service["properties"]
         if ids["clientId"] == client_id.lower():
-            told = [each.properties for each in _of(identity.id.text, services)]
-            credentials = tuple(Credential(each["issuer"], each["subject"], each["audiences"][0]) for each in told)
-            return Federated(Caller(object_id=ids["principalId"], app_id=ids["clientId"]), credentials)
+            trusted = [each.properties for each in _of(identity.id.text, services)]
+            return Caller(object_id=ids["principalId"], app_id=ids["clientId"]), trusted
     return None
 
 

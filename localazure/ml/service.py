@@ -75,7 +75,7 @@ class OnlineEndpoints:
         for endpoint in store.of_type(azure_types.ML_ONLINE_ENDPOINT.arm_type):
             self._share(endpoint)
 
-    async def close(self) -> None:
+    async def stopping(self) -> None:
         """Leaves the containers to the next server."""
         await self._router.close()
         await asyncio.gather(*(running.close() for running in self._running.values()))

@@ -31,18 +31,8 @@ LIST_VERSIONS = frozenset({"2022-06-01", "2022-07-01-preview", "2023-04-01"})
 _SUBSCRIPTION = f"/subscriptions/{SUBSCRIPTION}"
 _GROUP = "/providers/Microsoft.Management/managementGroups/landing-zones"
 _PROVIDER = "providers/Microsoft.Authorization"
+DISALLOWED = "RequestDisallowedByPolicy"
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-class DisallowedError(ArmError):
-    """A refusal with the policy's evaluation beside code and message."""
-
-    def __init__(self, message: str, target: str, info: Body) -> None:
-        super().__init__(403, "RequestDisallowedByPolicy", message, target=target)
-        self.info = info
-
-    def content(self) -> dict[str, Any]:
-        return {**super().content(), "additionalInfo": [{"type": "PolicyViolation", "info": self.info}]}
 
 
 class _Denial(NamedTuple):
@@ -59,7 +49,7 @@ class _Denial(NamedTuple):
 
 
 def apply(resource_id: ArmId, body: Body, services: Services, *, taggable: bool) -> Body:
-    """`body` with the tags that policies add. DisallowedError where one denies it."""
+    """`body` with the tags that policies add. ArmError where one denies it."""
     for policy in services.weather.policies:
         if policy.kind == "policy-tag" and taggable and fnmatch.fnmatchcase(resource_id.key, policy.path.lower()):
             tags: Body = body.get("tags") or {}
@@ -195,7 +185,7 @@ def _evaluated(denial: _Denial, arm_type: str) -> Body:
     }
 
 
-def _denied(denial: _Denial, resource_id: ArmId) -> DisallowedError:
+def _denied(denial: _Denial, resource_id: ArmId) -> ArmError:
     assignment, definition = _assignment(denial), _definition(denial)
     identifiers = [
         {
@@ -216,7 +206,8 @@ def _denied(denial: _Denial, resource_id: ArmId) -> DisallowedError:
         "policyAssignmentScope": denial.above,
     }
     message = f"Resource '{resource_id.name}' was disallowed by policy. Policy identifiers: '{shown}'."
-    return DisallowedError(message, resource_id.name, info)
+    told = {"type": "PolicyViolation", "info": info}
+    return ArmError(403, DISALLOWED, message, target=resource_id.name, info=[told])
 
 
 def _at(body: Any, path: str) -> tuple[bool, Any]:
