@@ -10,7 +10,7 @@ from typing import Literal
 
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import MANAGEMENT_LOCK
-from localazure.arm.errors import ArmError, arm_error
+from localazure.arm.errors import arm_error
 from localazure.arm.store import Store
 
 READ_ONLY, CAN_NOT_DELETE = "ReadOnly", "CanNotDelete"
@@ -23,7 +23,8 @@ def check(operation: Operation, resource_id: ArmId, store: Store) -> None:
         return
     scopes = sorted(set(_locked(operation, resource_id.key, store)))
     if scopes:
-        raise _locked_by(operation, resource_id, scopes)
+        named = ",".join(f"'{each}'" for each in scopes)
+        raise arm_error("ScopeLocked", scope=resource_id.text, operation=operation, locked=named)
 
 
 def _locked(operation: Operation, key: str, store: Store) -> Iterator[str]:
@@ -34,8 +35,3 @@ def _locked(operation: Operation, key: str, store: Store) -> Iterator[str]:
         taken_along = operation == "delete" and scope.startswith(f"{key}/")
         if lock.properties.get("level") in levels and (inherited or taken_along):
             yield lock.id.scope
-
-
-def _locked_by(operation: Operation, resource_id: ArmId, scopes: list[str]) -> ArmError:
-    named = ",".join(f"'{each}'" for each in scopes)
-    return arm_error("ScopeLocked", scope=resource_id.text, operation=operation, locked=named)

@@ -13,8 +13,8 @@ from localazure.arm.errors import ArmError
 from localazure.arm.in_process import InProcessArm
 from localazure.arm.store import Body
 from localazure.deployments import refusals
-from localazure.deployments.kind import TYPE
 from localazure.deployments.request import TEMPLATE, DeploymentRequest
+from localazure.deployments.view import TYPE
 from localazure.weather.policies import DISALLOWED
 
 _GROUP = f"{RESOURCE_GROUP_TYPE.lower()}/"  # how the key of a resource group begins
@@ -46,26 +46,22 @@ def in_order(expanded: Expanded, waits: bool = False) -> Iterator[tuple[Template
             yield from in_order(each.expanded, waiting)
 
 
-def body_of(resource: TemplateResource) -> Body:
+def sent(body: Body) -> Body:
     """What is sent for a resource: its body without what its path says."""
-    return {name: value for name, value in resource.body.items() if name not in ("type", "apiVersion", "name")}
+    return {name: value for name, value in body.items() if name not in ("type", "apiVersion", "name")}
 
 
 def _errors(resource: TemplateResource, waits: bool, arm: InProcessArm, caller: Caller) -> Sequence[ArmError]:
     if resource.type.lower() == TYPE.lower():
         return ()  # a nested deployment that waits for others
+    version, body = str(resource.body["apiVersion"]), sent(resource.body)
     try:
-        _judge(resource, waits, arm, caller)
+        if resource.unresolved or waits:
+            arm.outline(resource.id, version, body, known=not resource.unresolved)
+        else:
+            arm.prepared(resource.id, version, body, caller)
     except ArmError as error:
         if error.code != DISALLOWED:  # its details tell which property
             error.target = resource.id
         return (error,)
     return ()
-
-
-def _judge(resource: TemplateResource, waits: bool, arm: InProcessArm, caller: Caller) -> None:
-    version = str(resource.body["apiVersion"])
-    if resource.unresolved or waits:
-        arm.outline(resource.id, version, body_of(resource), known=not resource.unresolved)
-    else:
-        arm.prepared(resource.id, version, body_of(resource), caller)

@@ -6,7 +6,7 @@ One deployment of a name at a time in a group. Deployments to a subscription are
 import re
 import uuid
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,8 +25,8 @@ from localazure.arm.operations import Operations
 from localazure.arm.requests import content_of
 from localazure.arm.store import Body, Resource
 from localazure.deployments import checking, request, view, what_if
-from localazure.deployments.kind import ACTIVE, TYPE, Deployments
 from localazure.deployments.running import Run, end
+from localazure.deployments.view import ACTIVE, TYPE, Deployments
 from localazure.entra.endpoints import CLOUD_NAME
 from localazure.services import Services
 
@@ -42,13 +42,6 @@ class Path(NamedTuple):
     group: str  # "" for the subscription's own deployments
     name: str
     tail: tuple[str, ...]
-
-
-class Target(NamedTuple):
-    """Where a deployment goes: into a resource group, or without one to the subscription itself."""
-
-    subscription: str
-    group: Resource | None = None
 
 
 def path_of(segments: list[str]) -> Path | None:
@@ -89,17 +82,19 @@ class DeploymentRoutes:
             self._services.deviations.check_change(sent.method, TYPE, above, caller)
         if path.name and sent.method == "POST" and path.tail in (("validate",), ("whatif",)):
             told = self._validate if path.tail == ("validate",) else self._what_if
-            return told(Target(path.subscription, group), deployment_id, await content_of(sent), caller)
+            return told(group, deployment_id, await content_of(sent), caller)
         if group is None:
             raise not_implemented("deployments to a subscription except validate and what-if")
         if not path.name:
-            return self._list(group, query) if sent.method == "GET" else _unknown(sent.method, "deployments")
+            if sent.method != "GET":
+                raise not_implemented(f"{sent.method} on 'deployments'")
+            return self._list(group, query)
         stored = self._store.get(deployment_id)
         match (sent.method, *path.tail):
             case ("PUT",):
                 return await self._put(group, deployment_id, await content_of(sent), caller)
             case ("GET",):
-                return answers.respond(200, view.document(_there(stored, path.name)))
+                return answers.respond(200, self._document(_there(stored, path.name)))
             case ("HEAD",):
                 return answers.respond(204 if stored else 404)
             case ("DELETE",):
@@ -114,21 +109,24 @@ class DeploymentRoutes:
                     raise arm_error("DeploymentOperationNotFound", id=operation_id)
                 return answers.respond(200, view.operation(record, found[0]))
             case _:
-                return _unknown(sent.method, "/".join(["deployments", *path.tail]))
+                raise not_implemented(f"{sent.method} on '{'/'.join(['deployments', *path.tail])}'")
 
     # Reading
 
     def _list(self, group: Resource, query: Mapping[str, str]) -> Response:
         deployments = [each for each in self._store.of_type(TYPE, group.id.text) if each.id.scope.lower() == group.key]
-        state = _state_filter(query.get("$filter", ""))
+        state = filters.parse(query.get("$filter", ""), ("provisioningState",)).get("provisioningstate", "").lower()
         deployments = [each for each in deployments if not state or each.state.lower() == state]
         newest = sorted(deployments, key=lambda each: each.created_at, reverse=True)
-        return answers.listed(view.document(each) for each in newest[: filters.top(query.get("$top", ""))])
+        return answers.listed(self._document(each) for each in newest[: filters.top(query.get("$top", ""))])
 
-    def _validate(self, target: Target, deployment_id: str, content: bytes, caller: Caller) -> Response:
+    def _document(self, record: Resource) -> Body:
+        return answers.document(self.kind, record, self._services)
+
+    def _validate(self, group: Resource | None, deployment_id: str, content: bytes, caller: Caller) -> Response:
         _check_name(deployment_id)
         requested = request.read(content)
-        expanded = self._checked(target, deployment_id, requested, caller)
+        expanded = self._checked(group, deployment_id, requested, caller)
         now = self._services.clock.stamp()
         properties = {
             **view.described(expanded, requested.template, requested.mode),
@@ -140,12 +138,12 @@ class DeploymentRoutes:
         name = deployment_id.rsplit("/", 1)[1]
         return answers.respond(200, {"id": deployment_id, "name": name, "type": TYPE, "properties": properties})
 
-    def _what_if(self, target: Target, deployment_id: str, content: bytes, caller: Caller) -> Response:
+    def _what_if(self, group: Resource | None, deployment_id: str, content: bytes, caller: Caller) -> Response:
         _check_name(deployment_id)
         try:
             requested = request.read(content)
-            expanded = self._checked(target, deployment_id, requested, caller)
-            groups = [target.group.id.text] if target.group else sorted(_groups_in(expanded))
+            expanded = self._checked(group, deployment_id, requested, caller)
+            groups = [group.id.text] if group else sorted(_groups_in(expanded))
             with self._store.supposing(self._made_groups(expanded)):
                 found = what_if.changes(expanded, groups, self._arm, caller, only_ids=requested.only_ids)
         except ArmError as error:
@@ -153,31 +151,36 @@ class DeploymentRoutes:
             return answers.respond(200, {"status": "Failed", "error": error.content()})
         return answers.respond(200, {"status": "Succeeded", "properties": {"correlationId": "", "changes": found}})
 
-    def _checked(self, target: Target, deployment_id: str, requested: request.DeploymentRequest, caller: Caller) -> Expanded:
+    def _checked(
+        self, group: Resource | None, deployment_id: str, requested: request.DeploymentRequest, caller: Caller
+    ) -> Expanded:
+        """`group`: where a deployment goes; None of one to the subscription itself."""
         checks.tags({"tags": requested.tags})
-        name = deployment_id.rsplit("/", 1)[1]
-        if target.group is not None:
-            scope = partial(self._scope, target.subscription)
-            expanded = checking.evaluated(requested, scope(target.group.id.name, name), scope)
+        name, subscription = deployment_id.rsplit("/", 1)[1], deployment_id.split("/")[2]
+        if group is not None:
+            scope = partial(self._scope, subscription)
+            expanded = checking.evaluated(requested, scope(group.id.name, name), scope)
             checking.check(expanded, name, self._arm, caller)
             return expanded
         if not requested.location:
-            raise _no_location(name)
-        whole = self._bare(target.subscription)._replace(deployment=name, of_subscription=True)
-        expanded = checking.evaluated(requested, whole, lambda group: self._there_or_made(target.subscription, group))
+            # MicrosoftDocs/azure-docs issue 69681 (2021-01-29); with this address: AzureCosmosDB/AgentMemoryToolkit issue 17
+            # (2026-06-01), of a validation.
+            raise arm_error("InvalidDeployment", name=name)
+        whole = self._bare(subscription)._replace(deployment=name, of_subscription=True)
+        expanded = checking.evaluated(requested, whole, partial(self._there_or_made, subscription))
         made = self._made_groups(expanded)
         with self._store.supposing(made):
             for group_id in sorted(_groups_in(expanded)):
                 parsed = _parsed(group_id)
-                group = self._store.group(parsed.subscription, parsed.name)
-                checks.exists(group, self._arm.target(group_id)[0], parsed)
+                found = self._store.group(parsed.subscription, parsed.name)
+                checks.exists(found, self._arm.target(group_id)[0], parsed)
             checking.check(expanded, name, self._arm, caller)
         return expanded
 
     def _made_groups(self, expanded: Expanded) -> list[Resource]:
         """The resource groups of a template, as they would be; those that are there already, as they are."""
         groups = [each for each in expanded.everything() if each.type.lower() == RESOURCE_GROUP_TYPE.lower()]
-        made = [Resource(id=_parsed(each.id), body=checking.body_of(each)) for each in groups]
+        made = [Resource(id=_parsed(each.id), body=checking.sent(each.body)) for each in groups]
         return [each for each in made if self._store.get(each.key) is None]
 
     # Changing
@@ -191,7 +194,7 @@ class DeploymentRoutes:
         if group.state == "Deleting":
             checks.parent(self.kind, _parsed(deployment_id), group, self._store)
         requested = request.read(content)
-        expanded = self._checked(Target(group.id.subscription, group), deployment_id, requested, caller)
+        expanded = self._checked(group, deployment_id, requested, caller)
         record = self._record(deployment_id, requested.template, requested.mode, requested.tags, expanded)
         record.private |= {
             "parameters": dict(expanded.parameters),
@@ -201,11 +204,10 @@ class DeploymentRoutes:
         }
         with self._store.together():
             self._store.put(record)
-            operation = self._operations.act(
-                record, "deploy", self._as_of(group), lambda: self._carry_out(record, expanded, caller)
-            )
+            as_of = request_date(None, None, group, self._services.clock)
+            operation = self._operations.act(record, "deploy", as_of, lambda: self._carry_out(record, expanded, caller))
         status = 201 if previous is None else 200
-        return answers.respond(status, view.document(record), self._operations.headers(operation))
+        return answers.respond(status, self._document(record), self._operations.headers(operation))
 
     def _begin_nested(self, resource: TemplateResource, nested: Nested, expanded: Expanded, above: Resource) -> Resource:
         """The record of a deployment in another one. What the last server left unfinished continues."""
@@ -293,21 +295,10 @@ class DeploymentRoutes:
         return bare if stored is None else bare._replace(location=stored.location, tags=stored.tags)
 
     def _bare(self, subscription: str) -> Scope:
-        settings = self._services.settings
-        environment = _environment(settings.url, settings.tenant_id)
-        return Scope(subscription_id=subscription, tenant_id=settings.tenant_id, environment=environment)
-
-    def _as_of(self, group: Resource) -> date:
-        return request_date(None, None, group, self._services.clock)
-
-
-def _environment(url: str, tenant: str) -> Body:
-    """What environment() tells of the embedded Azure."""
-    return {
-        "name": CLOUD_NAME,
-        "resourceManager": url,
-        "authentication": {"loginEndpoint": url, "audiences": [url], "tenant": tenant, "identityProvider": "AAD"},
-    }
+        url, tenant = self._services.settings.url, self._services.settings.tenant_id
+        signing_in = {"loginEndpoint": url, "audiences": [url], "tenant": tenant, "identityProvider": "AAD"}
+        environment = {"name": CLOUD_NAME, "resourceManager": url, "authentication": signing_in}
+        return Scope(subscription_id=subscription, tenant_id=tenant, environment=environment)
 
 
 def _there(record: Resource | None, name: str) -> Resource:
@@ -335,12 +326,6 @@ def _groups_in(expanded: Expanded) -> set[str]:
     return {f"/subscriptions/{each.subscription}/resourceGroups/{each.resource_group}" for each in inside}
 
 
-def _no_location(name: str) -> ArmError:
-    """MicrosoftDocs/azure-docs issue 69681 (2021-01-29); with this address: AzureCosmosDB/AgentMemoryToolkit issue 17
-    (2026-06-01), of a validation."""
-    return arm_error("InvalidDeployment", name=name)
-
-
 def _check_name(deployment_id: str) -> None:
     name = deployment_id.rsplit("/", 1)[1]
     if not _NAME.fullmatch(name):
@@ -351,12 +336,3 @@ def _active(record: Resource) -> ArmError:
     started = datetime.fromisoformat(record.created_at)
     expires = f"{started + timedelta(days=7):{_WRITTEN}}"
     return arm_error("DeploymentActive", name=record.id.name, started=f"{started:{_WRITTEN}}", expires=expires)
-
-
-def _state_filter(conditions: str) -> str:
-    """The state that a list is filtered by, in lower case; "" for all."""
-    return filters.parse(conditions, ("provisioningState",)).get("provisioningstate", "").lower()
-
-
-def _unknown(method: str, what: str) -> Response:
-    raise not_implemented(f"{method} on '{what}'")

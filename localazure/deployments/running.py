@@ -5,6 +5,8 @@ this one was killed.
 """
 
 import asyncio
+import contextlib
+import json
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -12,13 +14,26 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from azure_gpu.formats.arm_template import Expanded, Nested, ScopeOf, TemplateResource, expand_nested, finish, finish_outputs
+from azure_gpu.formats.arm_template import (
+    DEFERRED,
+    Ask,
+    Expanded,
+    Nested,
+    RefusedError,
+    ScopeOf,
+    TemplateResource,
+    expand_nested,
+    finish,
+    finish_outputs,
+)
+from localazure.arm import answers
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
 from localazure.arm.in_process import InProcessArm
 from localazure.arm.store import Body, Resource
 from localazure.deployments import refusals, view
-from localazure.deployments.runtime import RuntimeFunctions
+from localazure.deployments.checking import sent
+from localazure.deployments.view import TYPE
 from localazure.services import Services
 
 # Begins the record of a nested deployment: its resource, its template, what that says, and the record of the one around it.
@@ -92,7 +107,9 @@ class Run:
         steps: dict[str, Body] = self._record.private["steps"]
         if steps.get(key, {}).get("state") == "Succeeded":
             return None
-        step = steps[key] = view.started_step(uuid.uuid4().hex[:16].upper(), resource_id, self._now(), what)
+        now, number = self._now(), uuid.uuid4().hex[:16].upper()
+        step: Body = {"id": number, "what": what, "resource": resource_id, "state": "Running", "started": now, "timestamp": now}
+        steps[key] = step
         self._save()
         failure = None
         try:
@@ -108,24 +125,12 @@ class Run:
         return failure
 
     async def _deploy(self, resource: TemplateResource) -> int:
-        body, nested = await self._finished(resource)
-        if nested is not None:
-            return await self._deploy_nested(resource, nested)
-        await self._adopt(resource.id)
-        sent = {name: value for name, value in body.items() if name not in ("type", "apiVersion", "name")}
-        return await self._arm.put(resource.id, str(body["apiVersion"]), sent, self._caller)
-
-    async def _adopt(self, resource_id: str) -> None:
-        """Waits for what the last server began for this resource; a failure of it is tried again."""
-        try:
-            await self._arm.settled(resource_id)
-        except ArmError:
-            return
-
-    async def _finished(self, resource: TemplateResource) -> tuple[Body, Nested | None]:
-        """The resource's body, with everything in it that others answer."""
         finished = await self._evaluated(partial(finish, resource), resource.id)
-        return finished.body, finished.nested
+        if finished.nested is not None:
+            return await self._deploy_nested(resource, finished.nested)
+        with contextlib.suppress(ArmError):  # what the last server began for it; a failure of that is tried again
+            await self._arm.settled(resource.id)
+        return await self._arm.put(resource.id, str(finished.body["apiVersion"]), sent(finished.body), self._caller)
 
     async def _deploy_nested(self, resource: TemplateResource, nested: Nested) -> int:
         """A deployment in this one: its record, and everything in its template."""
@@ -168,15 +173,58 @@ class Run:
         self._record.service["properties"]["outputs"] = view.outputs(finished.outputs)
         return HTTPStatus.OK
 
-    async def _evaluated(self, evaluate: Callable[[RuntimeFunctions], Any], where: str) -> Any:
-        """Expressions with everything in them that others answer, which takes as long as there are more requests."""
-        answers = RuntimeFunctions(self._arm, self._store, self._caller)
+    async def _evaluated(self, evaluate: Callable[[Callable[[Ask], Any]], Any], where: str) -> Any:
+        """Expressions with everything in them that others answer: `reference` and `list…`, resources as GET shows them, and their
+        actions. An action takes a while, so its answer comes with the next evaluation."""
+        known: dict[str, Any] = {}
         while True:
-            finished = evaluate(answers)
+            missing: dict[str, Ask] = {}
+            finished = evaluate(partial(self._answer, known=known, missing=missing))
             if finished.problems:
                 raise refusals.unprocessed(finished.problems, where)
-            if not await answers.fetch():
+            if not missing:
                 return finished
+            for key, ask in missing.items():
+                body = ask.body if isinstance(ask.body, dict) else {}
+                known[key] = await self._arm.act(ask.resource, ask.function, ask.version, body, self._caller)
+
+    def _answer(self, ask: Ask, *, known: dict[str, Any], missing: dict[str, Ask]) -> Any:
+        """RefusedError or ArmError where there is no answer."""
+        if not ask.resource.startswith("/"):
+            raise RefusedError(f"{ask.function}: the template has no resource '{ask.resource}'", "write its resourceId")
+        if ask.function == "reference":
+            return self._reference(ask)
+        key = json.dumps(ask)
+        if key not in known:
+            missing[key] = ask
+            return DEFERRED
+        return known[key]
+
+    def _reference(self, ask: Ask) -> Any:
+        kind, parsed = self._arm.target(ask.resource)
+        if kind.arm_type == TYPE:
+            stored = self._store.get(parsed.key)
+            if stored is None:
+                raise RefusedError(f"reference: there is no deployment '{parsed.name}'")
+            whole = answers.document(kind, stored, self._services)
+        else:
+            if not ask.version:
+                raise RefusedError(
+                    f"reference: '{ask.resource}' is not of this template, so it needs an api-version",
+                    "give it as second argument",
+                )
+            whole = self._arm.document(ask.resource, ask.version)
+        if not ask.full:
+            return whole.get("properties", {})
+        return {
+            "apiVersion": ask.version,
+            "subscriptionId": parsed.subscription,
+            "resourceGroupName": parsed.resource_group,
+            "scope": "",
+            "resourceId": ask.resource,
+            "referenceApiVersion": ask.version,
+            **{name: value for name, value in whole.items() if name not in ("id", "name", "type")},
+        }
 
     def _save(self) -> None:
         self._record.changed_at = self._now()

@@ -3,23 +3,45 @@
 Form: REST reference of Microsoft.Resources 2025-04-01, "Deployments" and their operations.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from azure_gpu.formats import arm_ids
+from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_template import Expanded, Output, hashes
+from localazure.arm.errors import not_implemented
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.deployments.kind import TYPE
+from localazure.services import Services
+
+TYPE = azure_types.DEPLOYMENT.arm_type
+ACTIVE = ("Accepted", "Running")
 
 _TYPES = {"string": "String", "securestring": "SecureString", "int": "Int", "bool": "Bool", "object": "Object",
           "secureobject": "SecureObject", "array": "Array"}  # fmt: skip
 
 
-def document(resource: Resource) -> Body:
-    """What GET of a deployment answers."""
-    tags = {"tags": resource.tags} if resource.tags else {}
-    properties = {"provisioningState": resource.state, **resource.service.get("properties", {})}
-    return {"id": resource.id.text, "name": resource.id.name, "type": TYPE, **tags, "properties": properties}
+class Deployments(Kind):
+    """A record of a deployment, of which the resources that it has made know nothing. It goes with its resource group.
+
+    `routes` answers for it: its requests hold a template that is not always JSON, and its answers are not what was sent.
+    """
+
+    azure_type = azure_types.DEPLOYMENT
+    location = "none"
+    patchable = False
+
+    def __init__(self, resume: Callable[[Resource], Awaitable[None]]) -> None:
+        self._resume = resume
+
+    def check(self, change: Change) -> None:  # noqa: ARG002
+        raise not_implemented("a deployment as a resource in a request of another type")
+
+    async def resume_action(self, action: str, resource: Resource, services: Services) -> None:  # noqa: ARG002
+        await self._resume(resource)
+
+    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+        tags = {"tags": resource.tags} if resource.tags else {}
+        return {**tags, "properties": resource.service.get("properties", {})}
 
 
 def described(expanded: Expanded, template: Any, mode: str) -> Body:
@@ -75,11 +97,6 @@ def _target(resource_id: str, kind: str, name: str) -> Body:
 
 
 # Operations
-
-
-def started_step(operation_id: str, resource_id: str, now: str, what: str = "Create") -> Body:
-    """The record of one operation of a deployment, kept with the deployment."""
-    return {"id": operation_id, "what": what, "resource": resource_id, "state": "Running", "started": now, "timestamp": now}
 
 
 def operation(deployment: Resource, step: Body) -> Body:

@@ -15,8 +15,8 @@ from localazure.arm.errors import ArmError
 from localazure.arm.in_process import InProcessArm
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.deployments.checking import body_of, in_order
-from localazure.deployments.kind import TYPE
+from localazure.deployments.checking import in_order, sent
+from localazure.deployments.view import TYPE
 
 
 def changes(expanded: Expanded, group_ids: Iterable[str], arm: InProcessArm, caller: Caller, *, only_ids: bool) -> list[Body]:
@@ -35,14 +35,13 @@ def _change(resource: TemplateResource, waits: bool, arm: InProcessArm, caller: 
         return {"resourceId": resource.id, "changeType": "Deploy"}
     version = str(resource.body["apiVersion"])
     kind, _ = arm.target(resource.id)
-    if waits:
-        try:
-            change = arm.prepared(resource.id, version, body_of(resource), caller)
-        except ArmError:  # what it needs doesn't exist yet
-            after = {"id": resource.id, **_hidden(kind, resource.body)}
-            return {"resourceId": resource.id, "changeType": "Create", "before": None, "after": after}
-    else:
-        change = arm.prepared(resource.id, version, body_of(resource), caller)
+    try:
+        change = arm.prepared(resource.id, version, sent(resource.body), caller)
+    except ArmError:
+        if not waits:
+            raise
+        after = {"id": resource.id, **answers.without_secrets(kind, resource.body)}  # what it needs doesn't exist yet
+        return {"resourceId": resource.id, "changeType": "Create", "before": None, "after": after}
     return _compared(kind, change, version)
 
 
@@ -68,11 +67,7 @@ def _untouched(resource: Resource, arm: InProcessArm) -> Body:
 
 
 def _shown(kind: Kind, resource_id: str, name: str, version: str, body: Body) -> Body:
-    return {"apiVersion": version, "id": resource_id, "name": name, "type": kind.arm_type, **_hidden(kind, body)}
-
-
-def _hidden(kind: Kind, body: Body) -> Body:
-    return answers.without_secrets(kind, body)
+    return {"apiVersion": version, "id": resource_id, "name": name, "type": kind.arm_type, **answers.without_secrets(kind, body)}
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "") -> list[Body]:

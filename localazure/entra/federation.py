@@ -38,8 +38,7 @@ def _rows() -> Mapping[int, tuple[str, str, str]]:
 
 
 def check(form: Mapping[str, str], credentials: Credentials, key_set: Callable[[str], KeySet | None], now: datetime) -> None:
-    """EntraError where an assertion isn't what one of an identity's credentials trusts. `key_set`: of an issuer that can be asked, None
-    of any other."""
+    """EntraError where no credential trusts the assertion. `key_set`: of an issuer; None of one that can't be asked."""
     if form.get("client_assertion_type") != ASSERTION_TYPE:
         raise EntraError(900144, what=f"'client_assertion_type' with the value '{ASSERTION_TYPE}'")
     assertion = form.get("client_assertion", "")
