@@ -41,7 +41,7 @@ class Changes:
         """One long operation at a time for one resource. ArmError in the service's words."""
         running = self._store.operation_in_progress(resource.key)
         if resource.state == "Deleting" or running is not None:
-            raise kind.busy_with(resource, running.kind if running else "delete")
+            raise kind.busy(resource, running.kind if running else "delete")
 
     async def put(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Response:
         async with self._operations.lock(kind, resource_id):

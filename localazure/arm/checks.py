@@ -216,7 +216,7 @@ def _without_unknown(kind: Kind, body: Body, unknown: list[shapes.BodyProblem], 
     foreign = [problem for problem in unknown if not (version and unknown_members.of_another_version(problem, version))]
     if foreign:
         unknown_members.refuse(kind, foreign, version or shapes.default_api_version(kind.azure_type))
-    return unknown_members.without(body, foreign) if foreign else body
+    return unknown_members.without_paths(body, {problem.path for problem in foreign})
 
 
 def scope(text: str, store: Store) -> None:

@@ -192,8 +192,8 @@ class Kind:
             raise ValueError(f"the id of what lies above is none: {above.id.text!r}")
         return Resource(id=name, body=copy.deepcopy(self.row["defaults"]))
 
-    def busy(self, resource: Resource) -> ArmError:
-        """The service's error for a change while a long operation runs on the same resource."""
+    def busy(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
+        """The service's error for a change while a long operation runs on the same resource: put, delete, or an action's name."""
         above = resource.id.scope.rsplit("/", 1)[-1]
         return self._error("busy_error", {"name": resource.id.name, "above": above}) or conflict(
             f"Another operation on '{resource.id.name}' of type '{self.arm_type}' is in progress. Please try again later."
@@ -206,10 +206,6 @@ class Kind:
         status, code, message, *target = self.row[which]
         row = Refusal(self.arm_type, "", "", "", "", str(status), code, message, "".join(target), "", "assumed", "")
         return self.refusal(row, message.format_map(values), row.target, values.get("name"))
-
-    def busy_with(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
-        """The same, where the error depends on the running operation: put, delete, or the name of an action."""
-        return self.busy(resource)
 
     def preempts(self, action: str, operation: str) -> bool:  # noqa: ARG002
         """Whether an action cancels the operation that runs on its resource, instead of being refused."""

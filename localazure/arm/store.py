@@ -190,18 +190,17 @@ class Store:
         )
 
     def get_operation(self, operation_id: str) -> Operation | None:
-        row = self._db.execute("SELECT record FROM operations WHERE id = ?", (operation_id,)).fetchone()
-        return Operation(**json.loads(row[0])) if row else None
+        return next(self._operations("id = ?", operation_id), None)
 
     def operation_in_progress(self, resource_key: str) -> Operation | None:
-        row = self._db.execute(
-            "SELECT record FROM operations WHERE resource_key = ? AND status = 'InProgress'", (resource_key,)
-        ).fetchone()
-        return Operation(**json.loads(row[0])) if row else None
+        return next(self._operations("resource_key = ? AND status = 'InProgress'", resource_key), None)
 
     def operations_in_progress(self) -> list[Operation]:
-        rows = self._db.execute("SELECT record FROM operations WHERE status = 'InProgress' ORDER BY id").fetchall()
-        return [Operation(**json.loads(row[0])) for row in rows]
+        return list(self._operations("status = 'InProgress'"))
+
+    def _operations(self, where: str, *values: str) -> Iterator[Operation]:
+        rows = self._db.execute(f"{_RECORDS} {where} ORDER BY id", values).fetchall()
+        return (Operation(**json.loads(record)) for (record,) in rows)
 
     def forget_operations(self, ended_before: str) -> None:
         """Forgets operations that ended before an instant, as `Clock.stamp` spells it: nobody polls them any more."""
@@ -230,6 +229,7 @@ class Store:
         return {name: json.loads(content) for name, content in rows}
 
 
+_RECORDS = "SELECT record FROM operations WHERE"
 _SELECT = "SELECT id, state, body, service, private, created_at, changed_at FROM resources"
 
 

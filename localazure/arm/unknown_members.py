@@ -8,7 +8,6 @@ from typing import Any
 
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Kind
-from localazure.arm.store import Body
 from localazure.shapes import default_api_version
 from localazure.shapes.check import BodyProblem
 from localazure.shapes.versions import presence
@@ -67,11 +66,6 @@ def may_know_more(kind: Kind, version: str) -> bool:
     """Whether `version` may have members that the shape lacks."""
     shown = default_api_version(kind.azure_type)
     return "preview" in version or version > shown
-
-
-def without(body: Body, unknown: Sequence[BodyProblem]) -> Body:
-    """`body` without the members that nobody knows."""
-    return without_paths(body, {problem.path for problem in unknown})
 
 
 def without_paths(value: Any, gone: set[str], path: str = "") -> Any:

@@ -77,12 +77,10 @@ class Access:
             raise blob_error("AuthorizationFailure")
         authorization = request.headers.get("authorization", "")
         scheme = authorization.partition(" ")[0].lower()
-        if authorization and sas.is_given(request.query):
-            raise blob_error(
-                "InvalidAuthenticationInfo",
-                detail="A request carries an Authorization header or a signature in its address, not both.",
-            )
-        if sas.is_given(request.query):
+        if "sig" in request.query:
+            if authorization:
+                both = "A request carries an Authorization header or a signature in its address, not both."
+                raise blob_error("InvalidAuthenticationInfo", detail=both)
             return self._by_signature(request, operation, account)
         if scheme == "bearer":
             return self._by_token(request, operation, account)
@@ -93,10 +91,8 @@ class Access:
             shared_key.check(authorization, request.address.account, keys, *parts, now)
             return Grant()
         if authorization:
-            raise blob_error(
-                "InvalidAuthenticationInfo",
-                detail=f"Authentication scheme {authorization.partition(' ')[0][:40]} is not supported.",
-            )
+            unknown = f"Authentication scheme {authorization.partition(' ')[0][:40]} is not supported."
+            raise blob_error("InvalidAuthenticationInfo", detail=unknown)
         return self._public(request, operation, account)
 
     def principal_may(self, principal: str, action: str, account: Resource, container: str) -> bool:

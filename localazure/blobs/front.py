@@ -48,7 +48,9 @@ class Front:
         except Exception as error:
             if begun.yes:
                 raise  # the connection is closed: the client sees that the body isn't whole
-            refusal = error if isinstance(error, BlobError) else _unexpected(request.method)
+            if not isinstance(error, BlobError):
+                log.exception("blob storage: %s failed", request.method)
+            refusal = error if isinstance(error, BlobError) else blob_error("InternalError")
             answer = refusal.response(request.method, str(uuid.uuid4()), self._services.clock.now())
             await answer(scope, receive, send)
 
@@ -92,11 +94,6 @@ class _Begun:
     async def __call__(self, message: Mapping[str, object]) -> None:
         self.yes = True
         await self._send(dict(message))
-
-
-def _unexpected(method: str) -> BlobError:
-    log.exception("blob storage: %s failed", method)
-    return blob_error("InternalError")
 
 
 def _incoming(request: Request) -> Incoming:

@@ -88,7 +88,7 @@ class Keeper:
     async def _start(self) -> None:
         installed = await self._installed()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        await asyncio.to_thread(self._await_predecessor)
+        await asyncio.to_thread(await_end, self._folder)  # two may never write the same files
         node = shutil.which("node")
         if node is None:
             raise KeeperError("Node.js is not on PATH any more")
@@ -104,7 +104,7 @@ class Keeper:
                 env={name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TZ") if name in os.environ},
                 start_new_session=True,  # an interrupt at the terminal is for the embedded Azure, which ends it then
             )
-        write_json(self._record, {"pid": process.pid, "started": start_time(process.pid)})
+        write_json(self._folder / _RECORD, {"pid": process.pid, "started": start_time(process.pid)})
         try:
             async with asyncio.timeout(START_SECONDS):
                 self._port = await self._port_of(process)
@@ -123,11 +123,3 @@ class Keeper:
         process.stdin.write(json.dumps(settings).encode() + b"\n")
         await process.stdin.drain()
         return int(json.loads(await process.stdout.readline())["port"])
-
-    @property
-    def _record(self) -> Path:
-        return self._folder / _RECORD
-
-    def _await_predecessor(self) -> None:
-        """Two may never write the same files."""
-        await_end(self._folder)

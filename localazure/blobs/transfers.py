@@ -4,10 +4,12 @@ Validated as a request of a client would be: by the signature that an address ca
 """
 
 import asyncio
+import contextlib
 import os
 import xml.etree.ElementTree as ElementTree
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from azure_gpu.formats import azure_types
@@ -47,14 +49,15 @@ class Transfers:
             await asyncio.to_thread(_download, url, target)
             return [target]
         if requested.address.level == "blob":
-            self._judge(requested, operation_of("blob", "GET", {}), identity_id)
+            self._judge(requested, operation_of("blob", "GET", {}), self._principal(identity_id))
             await self._read(requested.address, requested.query.get("snapshot", ""), target)
             return [target]
         if requested.address.level == "service":
             raise blob_error("BlobNotFound")
         listing = operation_of("container", "GET", {"restype": "container", "comp": "list"})
-        self._judge(requested, listing, identity_id)
-        return await self._read_all(requested, prefix, target, identity_id)
+        principal = self._principal(identity_id)
+        self._judge(requested, listing, principal)
+        return await self._read_all(requested, prefix, target, principal)
 
     async def upload(self, path: Path, container_url: str, blob_path: str, identity_id: str | None = None) -> None:
         """Uploads a file as the block blob `blob_path` into a container. BlobError where that isn't allowed or possible."""
@@ -67,7 +70,7 @@ class Transfers:
         if address.level != "blob":
             raise BlobError(400, "InvalidUri", "A file is uploaded as a blob, which needs a name.")
         writing = operation_of("blob", "PUT", {})
-        self._judge(RequestedUrl(address, requested.query), writing, identity_id)
+        self._judge(RequestedUrl(address, requested.query), writing, self._principal(identity_id))
         size = path.stat().st_size  # what a running task adds to the file meanwhile isn't uploaded
         headers = {"x-ms-blob-type": "BlockBlob", "content-length": str(size), "content-type": "application/octet-stream"}
         await self._keeper.told("PUT", address, {}, headers, _content(path, size))
@@ -91,12 +94,8 @@ class Transfers:
         if requested is None or requested.address.level != "blob":
             raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' isn't a blob of the embedded Azure.")
         operation = operation_of("blob", "PUT", query)
-        if principal is None:
-            self._judge(requested, operation, None)
-        else:
-            account = self._access.account(requested.address.account)
-            if not self._access.principal_may(principal, operation.action, account, requested.address.container):
-                raise blob_error("AuthorizationPermissionMismatch")
+        own = requested if principal is None else requested._replace(query={})  # a signature isn't the principal's
+        self._judge(own, operation, principal)
         await self._keeper.told("PUT", requested.address, query, {**headers, "content-type": "text/plain"}, content)
 
     def _asked(self, url: str) -> RequestedUrl | None:
@@ -111,25 +110,28 @@ class Transfers:
             return None
         return RequestedUrl(of_path(f"/blob/{account}{parts.path}"), query_of(parts.query))
 
-    def _judge(self, requested: RequestedUrl, operation: Operation, identity_id: str | None) -> None:
-        if identity_id and "sig" not in requested.query:
+    def _principal(self, identity_id: str | None) -> str | None:
+        """Who an identity is; "" for one that isn't there."""
+        return (principal_of(identity_id, self._services) or "") if identity_id else None
+
+    def _judge(self, requested: RequestedUrl, operation: Operation, principal: str | None) -> None:
+        if principal is not None and "sig" not in requested.query:
             account = self._access.account(requested.address.account)
-            principal = principal_of(identity_id, self._services)
             may = self._access.principal_may
-            if principal is None or not may(principal, operation.action, account, requested.address.container):
+            if not principal or not may(principal, operation.action, account, requested.address.container):
                 raise blob_error("AuthorizationPermissionMismatch")
             return
         method = "PUT" if operation.creates else "GET"
         as_request = Incoming(method, "", "", {}, requested.address, requested.query, "127.0.0.1", upstream.VERSION)
         self._access.grant(as_request, operation)
 
-    async def _read_all(self, requested: RequestedUrl, prefix: str, target: Path, identity_id: str | None) -> list[Path]:
+    async def _read_all(self, requested: RequestedUrl, prefix: str, target: Path, principal: str | None) -> list[Path]:
         names = [name async for name in self._names(requested.address, prefix)]
         await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
         if names:
             reading = operation_of("blob", "GET", {})
             one = Address(requested.address.account, requested.address.container, names[0])
-            self._judge(RequestedUrl(one, requested.query), reading, identity_id)
+            self._judge(RequestedUrl(one, requested.query), reading, principal)
         at_once = asyncio.Semaphore(_AT_ONCE)
 
         async def read(name: str) -> Path:
@@ -155,18 +157,25 @@ class Transfers:
 
     async def _read(self, address: Address, snapshot: str, file: Path) -> None:
         """Writes a blob to a file, which is there whole or not at all."""
-        await asyncio.to_thread(file.parent.mkdir, parents=True, exist_ok=True)
-        half = file.with_name(f".{random_secret()[:8]}.part")
-        try:
-            async with self._keeper.answer("GET", address, {"snapshot": snapshot} if snapshot else {}, {}) as response:
-                if response.status != 200:
-                    raise upstream.error_of(response.status, await upstream.whole(response))
-                with half.open("wb") as writing:
-                    async for chunk in response.aiter_stream():
-                        writing.write(chunk)
-            half.replace(file)
-        finally:
-            half.unlink(missing_ok=True)
+        async with self._keeper.answer("GET", address, {"snapshot": snapshot} if snapshot else {}, {}) as response:
+            if response.status != 200:
+                raise upstream.error_of(response.status, await upstream.whole(response))
+            with _whole(file) as writing:
+                async for chunk in response.aiter_stream():
+                    writing.write(chunk)
+
+
+@contextlib.contextmanager
+def _whole(file: Path) -> Iterator[BinaryIO]:
+    """Writes a file that is there whole or not at all, with the folders above it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    half = file.with_name(f".{random_secret()[:8]}.part")
+    try:
+        with half.open("wb") as writing:
+            yield writing
+        half.replace(file)
+    finally:
+        half.unlink(missing_ok=True)
 
 
 def _download(url: str, file: Path) -> None:
@@ -175,21 +184,16 @@ def _download(url: str, file: Path) -> None:
 
     if urlsplit(url).scheme.lower() not in ("http", "https"):
         raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' isn't an http or https address.")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    half = file.with_name(f".{random_secret()[:8]}.part")
     try:
         with requests.get(url, stream=True, timeout=_OUTSIDE_SECONDS) as response:
             if response.status_code != 200:
                 status = response.status_code if response.status_code >= 400 else 404
                 raise BlobError(status, "ResourceNotFound", f"'{_without_query(url)}' answered {response.status_code}.")
-            with half.open("wb") as writing:
+            with _whole(file) as writing:
                 for chunk in response.iter_content(_CHUNK):
                     writing.write(chunk)
-        half.replace(file)
     except requests.RequestException as error:
         raise BlobError(404, "ResourceNotFound", f"'{_without_query(url)}' can't be reached: {type(error).__name__}.") from error
-    finally:
-        half.unlink(missing_ok=True)
 
 
 def _without_query(url: str) -> str:

@@ -67,7 +67,10 @@ class Upstream:
         """
         target = address.path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         for attempt in (1, 2):
-            port = await self._port()
+            try:
+                port = await self._keeper.port()
+            except KeeperError as error:
+                raise not_implemented(f"blob storage on this machine: {error}") from error
             sent = [
                 (b"Host", b"localhost"),
                 (b"Authorization", self._keeper.authorization.encode()),
@@ -82,15 +85,15 @@ class Upstream:
                 # It was killed. Started again it can be asked again, where the request's body is still whole.
                 if attempt == 1 and (content is None or isinstance(content, bytes)):
                     continue
-                raise _lost() from error
+                raise blob_error("ServerBusy") from error
             except httpcore.LocalProtocolError as error:  # such as a body that is shorter than was told
                 raise blob_error("InvalidInput") from error
             except (httpcore.NetworkError, httpcore.TimeoutException) as error:
-                raise _lost() from error
+                raise blob_error("ServerBusy") from error
             try:
                 yield response
             except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
-                raise _lost() from error
+                raise blob_error("ServerBusy") from error
             finally:
                 await opened.__aexit__(None, None, None)
             return
@@ -115,12 +118,6 @@ class Upstream:
 
     async def close(self) -> None:
         await self._pool.aclose()
-
-    async def _port(self) -> int:
-        try:
-            return await self._keeper.port()
-        except KeeperError as error:
-            raise not_implemented(f"blob storage on this machine: {error}") from error
 
 
 async def whole(response: httpcore.Response) -> bytes:
@@ -172,7 +169,3 @@ def answered(response: httpcore.Response, own: Mapping[str, str]) -> list[tuple[
     left_out = {name.encode() for name in (*_NOT_ANSWERED, *own)}
     kept = [(name.lower(), value) for name, value in response.headers if name.lower() not in left_out]
     return kept + [(name.encode(), value.encode("latin-1", "replace")) for name, value in own.items()]
-
-
-def _lost() -> BlobError:
-    return blob_error("ServerBusy")

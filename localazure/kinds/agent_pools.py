@@ -31,7 +31,7 @@ class AgentPools(Kind):
 
     upgrades = staticmethod(reading("upgradeProfiles/default")(managed_cluster_profiles.pool_upgrades))
 
-    def busy(self, resource: Resource) -> ArmError:
+    def busy(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
         return pending(f"Another agentpool operation ({resource.id.name} - {resource.state})")
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002

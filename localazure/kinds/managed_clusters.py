@@ -48,7 +48,7 @@ class ManagedClusters(ClusterAccess):
     async def command_result(self, resource: Resource, call: Call) -> Answer:
         return await self._commands.result(resource, call)
 
-    def busy(self, resource: Resource) -> ArmError:
+    def busy(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
         return pending(f"Another operation ({resource.state})")
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002

@@ -32,8 +32,8 @@ class VirtualMachines(Kind):
     def __init__(self, machines: Machines) -> None:
         self._machines = machines
 
-    def busy_with(self, resource: Resource, operation: str) -> ArmError:
-        return refused("vm: command in progress") if operation == _RUN_COMMAND else self.busy(resource)
+    def busy(self, resource: Resource, operation: str) -> ArmError:
+        return refused("vm: command in progress") if operation == _RUN_COMMAND else super().busy(resource, operation)
 
     def preempts(self, action: str, operation: str) -> bool:
         return operation == _RUN_COMMAND and action in _POWER
