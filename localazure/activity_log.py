@@ -30,12 +30,13 @@ _VERBS = {"PUT": "write", "PATCH": "write", "DELETE": "delete", "POST": "action"
 _OPERATION_VERBS = {"put": "write", "delete": "delete"}  # by the operation's kind; every other is the name of an action
 _CONDITION = re.compile(r"\s*(\w+)\s+(eq|ge|le)\s+(?:'((?:[^']|'')*)'|(\S+))\s*(?:and\b|$)", re.IGNORECASE)
 _TIMES, _EQUAL = "eventtimestamp", ("resourcegroupname", "resourceuri", "resourceid", "resourceprovider", "status", "caller")
-_IGNORED = ("eventchannels", "levels", "correlationid")  # a local log has one channel; of correlations see `_fits`
+_IGNORED = ("eventchannels", "levels", "correlationid")  # a local log has one channel; of correlations see `_holds`
 
 
 def refused(method: str, segments: Sequence[str], caller: Caller, error: ArmError, correlation: str, services: Services) -> None:
     """Remembers a write that ARM or a service refused. A reading is none."""
-    if method in _VERBS and _parts(segments) is not None:
+    below = len(segments) > 2 and segments[0].lower() == "subscriptions" and segments[1] == SUBSCRIPTION
+    if method in _VERBS and below:
         target, action = _target(segments, method)
         _keep(target, f"{action}/{_VERBS[method]}", error.status, error.body(), caller.app_id, correlation, services)
 
@@ -46,12 +47,6 @@ def failed(operation: Operation, services: Services) -> None:
     verb = _OPERATION_VERBS.get(operation.kind, f"{operation.kind}/action")
     body = {"error": operation.error or {"code": "Failed", "message": "The operation failed."}}
     _keep(target, f"{action}/{verb}", HTTPStatus.CONFLICT, body, services.settings.client_id, operation.id, services)
-
-
-def _parts(segments: Sequence[str]) -> Sequence[str] | None:
-    """The path below the subscription; None for one that lies elsewhere."""
-    below = len(segments) > 2 and segments[0].lower() == "subscriptions" and segments[1] == SUBSCRIPTION
-    return segments[2:] if below else None
 
 
 def _target(segments: Sequence[str], method: str) -> tuple[str, str]:
@@ -78,7 +73,6 @@ def _keep(target: str, name: str, status: int, error: Body, caller: str, correla
     now, event = services.clock.stamp(), str(uuid.uuid4())
     segments = target.strip("/").split("/")
     namespace, _, rest = name.partition("/")
-    phrase = HTTPStatus(status).phrase.replace(" ", "") if status in {one.value for one in HTTPStatus} else str(status)
     words = {
         "action": name,
         "target": target,
@@ -86,7 +80,7 @@ def _keep(target: str, name: str, status: int, error: Body, caller: str, correla
         "correlation": correlation or event,
         "event": event,
         "now": now,
-        "phrase": phrase,
+        "phrase": phrase(status),
         "status": str(status),
         "error": json.dumps(error)[:MOST_CHARACTERS],
         "group": segments[3] if len(segments) > 3 and segments[2].lower() == "resourcegroups" else "",
@@ -99,6 +93,11 @@ def _keep(target: str, name: str, status: int, error: Body, caller: str, correla
     services.store.put_document(f"{_EVENTS}{now}-{event}", record)
     if event.startswith("00"):  # now and then, because it reads all of them
         _forget_old(services)
+
+
+def phrase(status: int) -> str:
+    """A status in words, as ARM writes it."""
+    return HTTPStatus(status).phrase.replace(" ", "") if status in {one.value for one in HTTPStatus} else str(status)
 
 
 def _forget_old(services: Services) -> dict[str, Body]:
@@ -118,7 +117,7 @@ def listed(conditions: str, select: str, services: Services) -> list[Body]:
     """The events that fit a `$filter`, the newest first; with `$select` only what it names. ArmError 400."""
     requested = _parsed(conditions)
     names = {name.strip() for name in select.split(",") if name.strip()}
-    events = [event for event in reversed(_forget_old(services).values()) if _fits(event, requested)]
+    events = [event for event in reversed(_forget_old(services).values()) if all(_holds(event, *each) for each in requested)]
     return [{name: value for name, value in event.items() if not names or name in names} for event in events]
 
 
@@ -140,10 +139,6 @@ def _parsed(text: str) -> list[tuple[str, str, str]]:
     if not any(name == _TIMES and compared == "ge" for name, compared, _ in found):
         raise _invalid("The filter requires eventTimestamp ge '<time>'.")
     return found
-
-
-def _fits(event: Body, requested: Sequence[tuple[str, str, str]]) -> bool:
-    return all(_holds(event, *condition) for condition in requested)
 
 
 def _holds(event: Body, name: str, compared: str, value: str) -> bool:

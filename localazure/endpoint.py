@@ -1,5 +1,6 @@
 """The address of a folder's server: `endpoint.json`, the ports that it is bound to, and whether it answers."""
 
+import contextlib
 import json
 import os
 import socket
@@ -63,16 +64,10 @@ def bind(preferred: int) -> tuple[int, list[socket.socket]]:
         first = _socket(socket.AF_INET, "127.0.0.1", preferred)
     except OSError:
         first = _socket(socket.AF_INET, "127.0.0.1", 0)
-    port = first.getsockname()[1]
-    return port, [first, *_also_on_six(port)]
-
-
-def _also_on_six(port: int) -> list[socket.socket]:
-    """`localhost` means ::1 first on many machines; there may be none."""
-    try:
-        return [_socket(socket.AF_INET6, "::1", port)]
-    except OSError:
-        return []
+    port, found = first.getsockname()[1], [first]
+    with contextlib.suppress(OSError):  # `localhost` means ::1 first on many machines; there may be none
+        found.append(_socket(socket.AF_INET6, "::1", port))
+    return port, found
 
 
 def _socket(family: socket.AddressFamily, host: str, port: int) -> socket.socket:

@@ -129,13 +129,10 @@ def _wait_until_it_answers(folder: LocalFolder, child: "subprocess.Popen[bytes] 
         if known is not None and known.alive and endpoint.answers(folder, known):
             return known
         if child is not None and child.poll() is not None:
-            raise CommandError(f"the server failed to start: {_last_words(folder)} (see {folder.server_log})")
+            lines = folder.server_log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            said = lines[-1].strip() if lines else "it left no word"
+            raise CommandError(f"the server failed to start: {said} (see {folder.server_log})")
         time.sleep(POLL_SECONDS)
     if child is not None:
         child.kill()
     raise CommandError(f"the server didn't answer within {START_SECONDS} s; see its log {folder.server_log}")
-
-
-def _last_words(folder: LocalFolder) -> str:
-    lines = folder.server_log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return lines[-1].strip() if lines else "it left no word"

@@ -130,7 +130,9 @@ def location(kind: Kind, body: Body, resource_id: ArmId, previous: Resource | No
     if not allowed:
         raise _not_there(kind, given)
     if previous is not None and previous.location != region:
-        raise _elsewhere(kind, resource_id, previous, region)
+        code = "InvalidResourceGroupLocation" if kind.arm_type == RESOURCE_GROUP_TYPE else "InvalidResourceLocation"
+        where = {"name": resource_id.name, "group": resource_id.resource_group}
+        raise arm_error(code, was=previous.location, region=region, **where)
     body["location"] = region
 
 
@@ -139,12 +141,6 @@ def _not_there(kind: Kind, given: str) -> ArmError:
     is_group = kind.arm_type == RESOURCE_GROUP_TYPE
     code = "LocationNotAvailableForResourceGroup" if is_group else "LocationNotAvailableForResourceType"
     return arm_error(code, given=given, listed=listed, type=kind.arm_type)
-
-
-def _elsewhere(kind: Kind, resource_id: ArmId, previous: Resource, region: str) -> ArmError:
-    code = "InvalidResourceGroupLocation" if kind.arm_type == RESOURCE_GROUP_TYPE else "InvalidResourceLocation"
-    where = {"name": resource_id.name, "group": resource_id.resource_group}
-    return arm_error(code, was=previous.location, region=region, **where)
 
 
 def tags(body: Body) -> None:

@@ -6,7 +6,7 @@ A row names a type, the API versions that it holds for, the path of a property, 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
@@ -41,13 +41,9 @@ def judge(
     version = requested_version.current()
     for row in evidence.refusals().get(arm_type.lower(), ()):
         if row.versions_from <= (version or row.versions_from) and not (row.versions_to and row.versions_to < version):
-            for found in _refused(row, judged):
+            for found in matching(row.path, row.condition, judged):
                 target = _filled(row.target, found, judged) if row.target else found.path
                 raise form(row, _filled(row.message, found, judged), "" if target == "-" else target, found.value)
-
-
-def _refused(row: Refusal, judged: Judged) -> Iterator[Value]:
-    return matching(row.path, row.condition, judged)
 
 
 def _filled(text: str, found: Value, judged: Judged) -> str:

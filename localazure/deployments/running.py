@@ -26,6 +26,7 @@ from azure_gpu.formats.arm_template import (
     finish,
     finish_outputs,
 )
+from localazure.activity_log import phrase
 from localazure.arm import answers
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
@@ -116,9 +117,9 @@ class Run:
             status = await work()
         except ArmError as error:
             failure = error
-            step |= {"state": "Failed", "status_code": _phrase(error.status), "error": error.content()}
+            step |= {"state": "Failed", "status_code": phrase(error.status), "error": error.content()}
         else:
-            step |= {"state": "Succeeded", "status_code": _phrase(status)}
+            step |= {"state": "Succeeded", "status_code": phrase(status)}
         ended = self._now()
         step |= {"timestamp": ended, "duration": duration(step["started"], ended)}
         self._save()
@@ -251,7 +252,3 @@ def duration(start: str, end: str) -> str:
     """The time between two instants, as ISO 8601 has it."""
     seconds = (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
     return f"PT{max(seconds, 0):.7g}S"
-
-
-def _phrase(status: int) -> str:
-    return HTTPStatus(status).phrase.replace(" ", "") if status in {one.value for one in HTTPStatus} else str(status)

@@ -11,7 +11,7 @@ from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from jwt.algorithms import RSAAlgorithm
 
 from localazure.arm.caller import Caller
@@ -36,7 +36,8 @@ class Tokens:
         self._now = now
         self._signing_key = _loaded(identity.signing_key)
         self._public = self._signing_key.public_key()
-        self.key_id = hashlib.sha256(_spki(self._public)).hexdigest()[:32]
+        spki = self._public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+        self.key_id = hashlib.sha256(spki).hexdigest()[:32]
         # One signature check per token and not per request: a token's claims never change, and its expiry is checked each time.
         self._verified = lru_cache(maxsize=256)(self._verify)
 
@@ -94,12 +95,7 @@ class Tokens:
 
     def _verify(self, token: str) -> dict[str, Any]:
         try:
-            claims = jwt.decode(
-                token,
-                self._public,
-                algorithms=[ALGORITHM],
-                options=_CHECKS,
-            )
+            claims = jwt.decode(token, self._public, algorithms=[ALGORITHM], options=_CHECKS)
         except jwt.PyJWTError as error:
             raise self._refusal("InvalidAuthenticationToken", f"The access token is invalid: {error}.") from error
         if claims["tid"] != self._identity.tenant_id or claims["iss"] != self.issuer:
@@ -134,7 +130,3 @@ def _loaded(pem: str) -> RSAPrivateKey:
     if not isinstance(key, RSAPrivateKey):
         raise TypeError("the folder's signing key is not an RSA key")
     return key
-
-
-def _spki(key: RSAPublicKey) -> bytes:
-    return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
