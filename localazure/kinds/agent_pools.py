@@ -16,7 +16,7 @@ from localazure.kinds import (
 )
 from localazure.kinds.agent_pool_rules import PoolChange
 from localazure.kinds.managed_cluster_pools import AksRuntime
-from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, not_allowed, pending, wrong_power
+from localazure.kinds.managed_cluster_refusals import invalid, missing, not_allowed, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import shape_of, version_of
 from localazure.kinds.managed_clusters import STOPPED, power
 from localazure.kubernetes.clusters import Clusters
@@ -88,40 +88,6 @@ class AgentPools(Kind):
     async def upgrade_image(self, resource: Resource, call: Call) -> Answer:
         """The newest image of the day; nodes stay what they are."""
         return Answer(status=202, work=lambda: self.resume_action("upgradeNodeImageVersion", resource, call.services))
-
-    @action("deleteMachines")
-    async def delete_machines(self, resource: Resource, call: Call) -> Answer:
-        names = call.body.get("machineNames")
-        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            raise missing("machineNames")
-        key, pool = resource.id.scope.lower(), resource.id.name.lower()
-        known = {node["name"] for node in self._runtime.pools.nodes(key, pool)}
-        unknown = sorted(set(names) - known)
-        if unknown:
-            raise bad_request(f"Cannot find any of the following machines in the agent pool: {', '.join(unknown)}.")
-
-        async def work() -> None:
-            await self._runtime.pools.delete_machines(key, pool, names)
-            kept = call.services.store.get(resource.key)
-            if kept is not None:
-                kept.body["properties"]["count"] = managed_cluster_pools.current_count(kept, self._runtime)
-                call.services.store.put(kept)
-
-        return Answer(status=202, work=work)
-
-    @reading("machines")
-    async def machines(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        nodes = self._runtime.pools.nodes(resource.id.scope.lower(), resource.id.name.lower())
-        rows = [
-            {
-                "id": f"{resource.id.text}/machines/{node['name']}",
-                "name": node["name"],
-                "type": f"{self.arm_type}/machines",
-                "properties": {"resourceId": node.get("resource_id"), "network": {"ipAddresses": []}},
-            }
-            for node in nodes
-        ]
-        return Answer(body={"value": rows})
 
     async def resume_action(self, action: str, resource: Resource, services: Services) -> None:
         if action != "upgradeNodeImageVersion":

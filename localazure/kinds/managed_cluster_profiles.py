@@ -16,11 +16,6 @@ async def upgrades(resource: Resource, call: Call) -> Answer:
     return _answer(resource, "upgradeprofiles/default", "upgradeprofiles", properties)
 
 
-async def pool_versions(resource: Resource, call: Call) -> Answer:
-    properties = {"agentPoolVersions": versions.pool_rows(version_of(resource, call.as_of), call.as_of)}
-    return _answer(resource, "availableagentpoolversions", "availableAgentpoolVersions", properties)
-
-
 async def pool_upgrades(resource: Resource, call: Call) -> Answer:
     """Nodes go up to the version of the control plane."""
     cluster = call.services.store.get(resource.id.scope)

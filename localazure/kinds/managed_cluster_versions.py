@@ -131,14 +131,3 @@ def _listed(version: str, standard: str, as_of: date) -> Body:
         "isPreview": None,
         "patchVersions": {version: {"upgrades": upgrades(version, as_of)}},
     }
-
-
-def pool_rows(control_plane: str, as_of: date) -> list[Body]:
-    """The versions that a new pool below such a control plane may have."""
-    standard = minor_of(control_plane)
-    fitting = [each for each in available(as_of) if numbers(each)[:2] <= numbers(control_plane)[:2]]
-    every = list(dict.fromkeys([control_plane, *fitting]))
-    return [
-        {"kubernetesVersion": each, "default": minor_of(each) == standard or None, "isPreview": None}
-        for each in sorted(every, key=numbers)
-    ]

@@ -42,7 +42,6 @@ class ManagedClusters(ClusterAccess):
         self._commands = ClusterCommands(runtime.clusters)
 
     upgrades = staticmethod(reading("upgradeProfiles/default")(managed_cluster_profiles.upgrades))
-    pool_versions = staticmethod(reading("availableAgentPoolVersions")(managed_cluster_profiles.pool_versions))
 
     @reading("commandResults/{command}")
     async def command_result(self, resource: Resource, call: Call) -> Answer:

@@ -4,10 +4,10 @@ Created in the background: the service fetches image, model and code as the endp
 ready. A failed one stays, so that its logs can be read. Rules: `ml_online_deployment_rules`; what runs: `localazure/ml`.
 """
 
-from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, MOST_INSTANCES
-from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE, LEAST_INSTANCES
+from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
+from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE
 from azure_gpu.formats import azure_types
-from localazure.arm.kind import Answer, Call, Change, question, reading
+from localazure.arm.kind import Answer, Call, Change, question
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_online_deployment_rules as rules, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind
@@ -78,14 +78,6 @@ class MlOnlineDeployments(MlKind):
         if tail is not None and (not isinstance(tail, int) or tail < 0):
             raise refusals.invalid("tail takes a number of lines.", "tail")
         return Answer(body={"content": await self._endpoints.log(resource, kind, tail)})
-
-    @reading("skus")
-    async def skus(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        """Between how many instances a deployment may be scaled."""
-        capacity = int(resource.body["sku"]["capacity"])
-        scale = {"default": capacity, "minimum": LEAST_INSTANCES, "maximum": MOST_INSTANCES, "scaleType": "Automatic"}
-        row = {"resourceType": self.arm_type, "sku": {"name": "Default"}, "capacity": scale}
-        return Answer(body={"value": [row]})
 
 
 def _forget_share(resource: Resource, services: Services) -> None:

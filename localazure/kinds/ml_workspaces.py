@@ -16,7 +16,7 @@ from typing import Any
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Answer, Call, Change, action, merged, reading
+from localazure.arm.kind import Answer, Call, Change, action, merged
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
@@ -128,49 +128,6 @@ class MlWorkspaces(MlKind):
                 "passwords": passwords,
             }
         return Answer(body=shown)
-
-    @action("listStorageAccountKeys")
-    async def list_storage_keys(self, resource: Resource, call: Call) -> Answer:
-        return Answer(body=_storage_key(resource, call.services))
-
-    @action("resyncKeys")
-    async def resync_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        """Nothing is kept of the keys that could be out of date."""
-
-        async def work() -> None:
-            return None
-
-        return Answer(status=202, work=work)
-
-    @action("diagnose")
-    async def diagnose(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        names = ("userDefinedRouteResults", "networkSecurityRuleResults", "resourceLockResults", "dnsResolutionResults")
-        more = (
-            "storageAccountResults",
-            "keyVaultResults",
-            "containerRegistryResults",
-            "applicationInsightsResults",
-            "otherResults",
-        )
-        return Answer(body={"value": {name: [] for name in (*names, *more)}})
-
-    @reading("outboundRules")
-    async def outbound_rules(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        rules = (resource.properties.get("managedNetwork") or {}).get("outboundRules") or {}
-        listed = [
-            {
-                "id": f"{resource.id.text}/outboundRules/{name}",
-                "name": name,
-                "type": f"{self.arm_type}/outboundRules",
-                "properties": rule,
-            }
-            for name, rule in rules.items()
-        ]
-        return Answer(body={"value": listed})
-
-    @reading("privateEndpointConnections", "privateLinkResources")
-    async def nothing(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        return Answer(body={"value": []})
 
 
 def _recover(workspace: Resource, services: Services) -> None:

@@ -7,7 +7,7 @@ what it may ask for is in `registry_builds`.
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import refused
-from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
+from localazure.arm.kind import Answer, Call, Change, Kind, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_runs
 from localazure.weather import registry_limits
@@ -42,7 +42,7 @@ class TaskRuns(Kind):
         return result
 
     def hidden(self, body: Body) -> Body:
-        """Values of secret build arguments are shown only by `listDetails`."""
+        """Values of secret build arguments are never shown."""
         properties = body.get("properties") or {}
         request = properties.get("runRequest") or {}
         if not request.get("arguments"):
@@ -57,14 +57,6 @@ class TaskRuns(Kind):
     async def no_status(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """What the broken address of rough weather answers: pulumi/pulumi-azure-native issue 1713."""
         return Answer(status=404, body={"status": "Creating"})
-
-    @action("listDetails")
-    async def list_details(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        body = merged(resource.body, resource.service)
-        properties = {"provisioningState": resource.state, **body["properties"]}
-        return Answer(
-            body={"id": resource.id.text, "name": resource.id.name, "type": self.arm_type, **body, "properties": properties}
-        )
 
 
 def _asked(properties: Body) -> tuple[object, object]:

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -118,20 +118,6 @@ class ClusterPools:
             for pool in state.pools.values()
         ]
         return pool_quotas.shortage(shape, more, region, others, self._services.deviations)
-
-    async def delete_machines(self, key: str, pool: str, names: Iterable[str]) -> None:
-        """Single nodes go, drained first, and the pool is that much smaller. ArmError where one doesn't exist."""
-        state = self._state(key)
-        async with self._locks[state.key]:
-            found = state.pools.get(pool)
-            known = {node["name"] for node in found.nodes} if found else set[str]()
-            missing = [name for name in names if name not in known]
-            if found is None or missing:
-                what = ", ".join(missing) or pool
-                raise ArmError(
-                    400, "InvalidParameter", f"Machine(s) {what} not found in agent pool {pool}.", target="machineNames"
-                )
-            await self._let_go(state, found, list(names), drain=True)
 
     # Faults on purpose
 

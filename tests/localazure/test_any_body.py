@@ -152,9 +152,7 @@ def test_no_body_of_the_right_shape_upsets_it_either(
 
 
 @many(40)
-@given(body=JSON | st.dictionaries(st.sampled_from(["machineNames", "format"]), JSON, max_size=2))
+@given(body=JSON | st.dictionaries(st.sampled_from(["value", "format"]), JSON, max_size=2))
 def test_no_body_of_an_action_upsets_it(azure: EmbeddedAzure, group: str, body: Any) -> None:
-    pool = path_of(azure, group, azure_types.AGENT_POOL, f"above{group[-8:]}")
-    path = pool.rsplit("/agentPools/", 1)[0]
-    for action in ("listClusterUserCredential", "agentPools/system/deleteMachines"):
-        is_answer(azure.post(f"{path}/{action}", CLUSTERS, body))
+    path = path_of(azure, group, azure_types.AGENT_POOL, f"above{group[-8:]}").rsplit("/agentPools/", 1)[0]
+    is_answer(azure.post(f"{path}/listClusterUserCredential", CLUSTERS, body))

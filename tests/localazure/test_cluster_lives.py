@@ -32,9 +32,8 @@ def sent(arm: ArmHarness, step: Step) -> httpx.Response | None:
 
 
 def versions(found: dict[str, Any]) -> list[str]:
-    """Of a profile of upgrades, or a list of versions."""
-    inner = found.get("controlPlaneProfile", found)
-    return [each["kubernetesVersion"] for each in inner.get("upgrades", inner.get("agentPoolVersions"))]
+    """Of a profile of upgrades."""
+    return [each["kubernetesVersion"] for each in found.get("controlPlaneProfile", found)["upgrades"]]
 
 
 def at(found: Any, path: str) -> Any:
@@ -62,7 +61,6 @@ def seen(arm: ArmHarness, step: Step, told: int) -> Step:
         "pool_shows": lambda asked: shown(f"{CLUSTER}/agentPools/{name}", asked),
         "status": lambda asked: {path: arm.get(f"{CLUSTER}/{path}".rstrip("/")).status_code for path in asked},
         "upgrades": lambda asked: {path: versions(arm.get(f"{CLUSTER}/{path}").json()["properties"]) for path in asked},
-        "names": lambda asked: {path: [each["name"] for each in arm.get(f"{CLUSTER}/{path}").json()["value"]] for path in asked},
         "told": lambda _: [" ".join(word for word in each if word != KEY) for each in arm.written.told[told:]],
         "nodes": nodes,
     }

@@ -107,9 +107,6 @@ class Written:
     def nodes(self, key: str, pool: str) -> list[dict[str, Any]]:
         return [{"name": f"aks-{pool}-{index}"} for index in range(self.counts.get((key, pool), 0))]
 
-    async def delete_machines(self, key: str, pool: str, names: list[str]) -> None:
-        self.counts[key, pool] -= len(names)
-
 
 class ArmHarness:
     """ARM on a store of its own. Requests as over HTTP; what runs in the background goes on while others wait."""

@@ -73,10 +73,8 @@ def test_a_commit_cannot_be_looked_up_without_git(tmp_path: Path, monkeypatch: p
         build_sources.context_of("https://localhost:1/checkout.git#v1:", settings_in(tmp_path))
 
 
-def test_values_of_secret_arguments_are_shown_by_list_details_alone(azure: EmbeddedAzure, registry: Registry) -> None:
+def test_values_of_secret_arguments_are_not_shown(azure: EmbeddedAzure, registry: Registry) -> None:
     arguments = [{"name": "OPEN", "value": "o"}, {"name": "TOKEN", "value": "s3cret", "isSecret": True}]
     registry.build("hello", "hello:1", arguments=arguments)
-    path = f"{registry.id}/taskRuns/build-one"
-    assert "s3cret" not in azure.get(path, TASK_RUN).text
-    details = azure.post(f"{path}/listDetails", TASK_RUN).raise_for_status().json()
-    assert details["properties"]["runRequest"]["arguments"] == arguments
+    shown = azure.get(f"{registry.id}/taskRuns/build-one", TASK_RUN).json()["properties"]["runRequest"]["arguments"]
+    assert shown == [arguments[0], {"name": "TOKEN", "isSecret": True}]

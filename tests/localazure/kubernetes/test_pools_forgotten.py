@@ -37,9 +37,8 @@ async def test_what_was_under_way_brings_nothing_back(tmp_path: Path) -> None:
     pools = ClusterPools(services, clusters)
     pools.configure(CLUSTER.key, CLUSTER)
     await pools.apply(CLUSTER.key, pool())
-    (node,) = pools.nodes(CLUSTER.key, "t4")
     clusters.power = lambda _: "Running"
-    leaving = asyncio.create_task(pools.delete_machines(CLUSTER.key, "t4", [node["name"]]))
+    leaving = asyncio.create_task(pools.apply(CLUSTER.key, pool(count=0)))
     await eventually(lambda: api.told, "the node is being emptied")
     await pools.forget(CLUSTER.key)
     (folder / "nodes.json").unlink()
