@@ -11,10 +11,10 @@ from azure_gpu.catalog.services.aks.systems import OS_SKUS
 from azure_gpu.catalog.size_use import Service
 from localazure import size_facts
 from localazure.arm import refusals
+from localazure.arm.errors import refused
 from localazure.arm.store import Body, Resource
 from localazure.evidence import refusals as table
 from localazure.kinds import managed_cluster_versions as versions
-from localazure.kinds.managed_cluster_refusals import not_allowed
 from localazure.kinds.managed_cluster_requests import version_of
 
 JUDGED_AS = "Microsoft.ContainerService/managedClusters/agentPoolProfiles"
@@ -69,6 +69,6 @@ def _facts(change: PoolChange, as_of: date) -> Body:
 def refuse_without_system(others: Sequence[Body]) -> None:
     """`others`: the pools that stay, among which the cluster's own pods have to run."""
     if not others:
-        raise not_allowed("There has to be at least one agent pool.")
+        raise refused("aks: no pool")
     if not any(each["mode"] == "System" for each in others):
-        raise not_allowed("There has to be at least one system agent pool.")
+        raise refused("aks: no system pool")

@@ -5,7 +5,7 @@
 
 from azure_gpu.formats import azure_types
 from localazure.arm.as_of import request_date
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import (
@@ -16,7 +16,6 @@ from localazure.kinds import (
 )
 from localazure.kinds.agent_pool_rules import PoolChange
 from localazure.kinds.managed_cluster_pools import AksRuntime
-from localazure.kinds.managed_cluster_refusals import invalid, missing, not_allowed, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import shape_of, version_of
 from localazure.kinds.managed_clusters import STOPPED, power
 from localazure.kubernetes.clusters import Clusters
@@ -32,10 +31,10 @@ class AgentPools(Kind):
     upgrades = staticmethod(reading("upgradeProfiles/default")(managed_cluster_profiles.pool_upgrades))
 
     def busy(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
-        return pending(f"Another agentpool operation ({resource.id.name} - {resource.state})")
+        return refused("aks: busy", operation=f"Another agentpool operation ({resource.id.name} - {resource.state})")
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002
-        return invalid("agentPoolProfile.name")
+        return refused("aks: pool name")
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         others = [pool.properties for pool in _siblings(resource.id.scope, resource.key, services)]
@@ -51,9 +50,10 @@ class AgentPools(Kind):
         change.as_of = managed_cluster_pools.day(cluster, given, services, change.as_of)
         siblings = _siblings(cluster.key, change.id.key, services)
         if given.get("count") is None and given.get("enableAutoScaling") and not given.get("type"):
-            raise missing("properties.count")  # a pool of scale sets by name starts at its least, and keeps the nodes that it has
+            # A pool of scale sets by name starts at its least, and keeps the nodes that it has.
+            raise refused("aks: missing", parameter="properties.count")
         if change.creating and len(siblings) >= managed_cluster_pools.MOST_POOLS:
-            raise not_allowed(f"A cluster has at most {managed_cluster_pools.MOST_POOLS} agent pools.")
+            raise refused("aks: most pools", most=managed_cluster_pools.MOST_POOLS)
         pool = managed_cluster_pools.completed(given, change.previous, cluster.properties, change.as_of, self._runtime, services)
         agent_pool_rules.check(
             PoolChange(
@@ -103,11 +103,11 @@ class AgentPools(Kind):
 def _check_ready(cluster: Resource, clusters: Clusters, services: Services) -> None:
     """A pool needs a control plane that runs and isn't being changed."""
     if power(cluster) == STOPPED:
-        raise wrong_power(cluster.state, STOPPED, "agent pool operation")
+        raise refused("aks: power", state=cluster.state, power=STOPPED, doing="agent pool operation")
     if services.store.operation_in_progress(cluster.key) is not None:
-        raise pending(f"Another operation ({cluster.state})")
+        raise refused("aks: busy", operation=f"Another operation ({cluster.state})")
     if not clusters.exists(cluster.key):
-        raise not_allowed(f"The managed cluster '{cluster.id.name}' is in a failed state: create it again first.")
+        raise refused("aks: failed", name=cluster.id.name)
 
 
 def _siblings(cluster_key: str, key: str, services: Services) -> list[Resource]:

@@ -6,15 +6,13 @@ in the cluster is decided there.
 
 import base64
 
+from localazure.arm.errors import refused
 from localazure.arm.kind import Answer, Call, Kind, action
 from localazure.arm.store import Resource
-from localazure.kinds.managed_cluster_refusals import bad_request, invalid
 from localazure.kubernetes.clusters import Clusters
 from localazure.services import Services
 from localazure.weather import reach
 
-# Sentence and code: Azure/caf-terraform-landingzones issue 416.
-STATIC = "Getting static credential is not allowed because this cluster is set to disable local accounts."
 FORMATS = ("azure", "exec")
 _NAMES = {"admin": "clusterAdmin", "user": "clusterUser", "monitoring": "clusterMonitoringUser"}
 
@@ -40,16 +38,16 @@ class ClusterAccess(Kind):
     def _answered(self, resource: Resource, who: str, call: Call) -> Answer:
         form = next((value for key, value in call.query.items() if key.lower() == "format"), "").lower()
         if form and form not in FORMATS:
-            raise invalid("format", f"it is one of {', '.join(FORMATS)}")
+            raise refused("aks: invalid", parameter="format", why=f"It is one of {', '.join(FORMATS)}")
         value = self._encoded(resource, who, form, call.services)
         return Answer(body={"kubeconfigs": [{"name": _NAMES[who], "value": value}]})
 
     def _encoded(self, resource: Resource, who: str, form: str, services: Services) -> str:
         properties = resource.properties
         if properties.get("disableLocalAccounts") and (who != "user" or not properties.get("aadProfile")):
-            raise bad_request(STATIC)
+            raise refused("aks: static credential")
         if not self._clusters.exists(resource.key):
-            raise bad_request(f"The cluster '{resource.id.name}' has no control plane: its creation failed or is under way.")
+            raise refused("aks: no control plane", name=resource.id.name)
         text = reach.kubeconfig(
             resource, self._clusters.kubeconfig(resource.key, who, form=form), self._clusters.server(resource.key), services
         )

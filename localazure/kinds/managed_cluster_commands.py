@@ -9,14 +9,11 @@ import base64
 import binascii
 import zipfile
 
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, refused
 from localazure.arm.kind import Answer, Call
 from localazure.arm.store import Body, Resource
-from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing
 from localazure.kubernetes.clusters import Clusters
 from localazure.kubernetes.run_commands import RunCommands
-
-DISABLED = "Run command is disabled for the managed cluster (apiServerAccessProfile.disableRunCommand)."
 
 
 class ClusterCommands:
@@ -27,17 +24,17 @@ class ClusterCommands:
 
     async def run(self, resource: Resource, call: Call) -> Answer:
         if (resource.properties.get("apiServerAccessProfile") or {}).get("disableRunCommand"):
-            raise bad_request(DISABLED)
+            raise refused("aks: command disabled")
         shell = _text(call.body, "command")
         if not shell:
-            raise missing("command")
+            raise refused("aks: missing", parameter="command")
         # Without Entra nobody is told apart, as in a kubeconfig of such a cluster.
         token = _text(call.body, "clusterToken") if resource.properties.get("aadProfile") else None
         try:
             files = base64.b64decode(_text(call.body, "context"))  # in lines, as the Azure CLI sends it
             command = self._commands.begin(resource.key, shell, token, files, call.services.clock.stamp)
         except (binascii.Error, zipfile.BadZipFile) as error:
-            raise invalid("context", f"it isn't a zip file in base64: {error}") from error
+            raise refused("aks: invalid", parameter="context", why=f"It isn't a zip file in base64: {error}") from error
         return Answer(status=202, headers=_location(resource, command.id, call))
 
     async def result(self, resource: Resource, call: Call) -> Answer:
@@ -60,7 +57,7 @@ class ClusterCommands:
 def _text(body: Body, name: str) -> str:
     found = body.get(name) or ""
     if not isinstance(found, str):
-        raise invalid(name, "it takes a text")
+        raise refused("aks: invalid", parameter=name, why="It takes a text")
     return found
 
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.as_of import request_date
+from localazure.arm.errors import refused
 from localazure.arm.store import Body, Resource
 from localazure.kinds import agent_pool_defaults, agent_pool_rules, managed_cluster_versions as versions
 from localazure.kinds.agent_pool_rules import PoolChange
-from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, pending, scaled_by_hand, size_not_allowed
 from localazure.kinds.managed_cluster_requests import pool_shape, shape_of
 from localazure.kubernetes import pool_quotas
 from localazure.kubernetes.clusters import Clusters
@@ -24,10 +24,6 @@ from localazure.kubernetes.pools import ClusterPools
 from localazure.services import Services
 
 MOST_POOLS = 100  # Microsoft Learn, articles/aks/quotas-skus-regions.md
-_NEW = (
-    "A new agent pool was introduced. Adding agent pools to an existing cluster is not allowed through managed cluster "
-    "operations. For agent pool specific change, please use per agent pool operations: https://aka.ms/agent-pool-rest-api"
-)
 
 
 class AksRuntime(NamedTuple):
@@ -65,23 +61,23 @@ def planned(
     creating = not stored
     if not profiles:
         if creating:
-            raise missing("agentPoolProfiles")
+            raise refused("aks: missing", parameter="agentPoolProfiles")
         return {}
     names = [str(profile.get("name") or "") for profile in profiles]
     if len(set(names)) < len(names):
-        raise invalid("agentPoolProfiles", "two pools have the same name")
+        raise refused("aks: invalid", parameter="agentPoolProfiles", why="Two pools have the same name")
     if not creating and any(name not in stored for name in names):
-        raise bad_request(_NEW, "agentPoolProfiles")
+        raise refused("aks: new pool")
     result: dict[str, Body] = {}
     for name, profile in zip(names, profiles, strict=True):
         before = stored.get(name)
         given = {key: value for key, value in profile.items() if key != "name"}
         result[name] = pool = completed(given, before, whole["properties"], as_of, runtime, services)
         if before is not None and pool != before.properties and services.store.operation_in_progress(before.key):
-            raise pending(f"Another agentpool operation ({name} - {before.state})")
+            raise refused("aks: busy", operation=f"Another agentpool operation ({name} - {before.state})")
     everything = {name: pool.properties for name, pool in stored.items()} | result
     if not any(pool["mode"] == "System" for pool in everything.values()):
-        raise invalid("agentPoolProfiles", "Must define at least one system pool")
+        raise refused("aks: invalid", parameter="agentPoolProfiles", why="Must define at least one system pool")
     for name, pool in result.items():
         others = [other for key, other in everything.items() if key != name]
         agent_pool_rules.check(PoolChange(name, stored.get(name), pool, whole, others, control_plane), as_of)
@@ -102,7 +98,7 @@ def completed(given: Body, before: Resource | None, cluster: Body, as_of: date, 
         kept = max(low, min(count, high)) if low <= high else count
         stopped = (before.properties.get("powerState") or {}).get("code") == "Stopped"
         if before.properties.get("enableAutoScaling") and not stopped and given.get("count") not in (None, count, kept):
-            raise scaled_by_hand(before.id.name)
+            raise refused("aks: by hand", pool=before.id.name)
         whole["count"] = kept
     return whole
 
@@ -128,7 +124,7 @@ def check_room(shapes: Sequence[PoolShape], cluster_key: str, region: str, runti
         have = others[key][1] if key in others else 0
         withheld = [reason for reason, zone in services.deviations.restrictions(shape.vm_size, region) if not zone]
         if key not in others and withheld:
-            raise size_not_allowed(shape.vm_size, region, f"it is withheld: {withheld[0]}")
+            raise refused("aks: withheld", size=shape.vm_size, region=region, reason=withheld[0])
         error = pool_quotas.shortage(shape, shape.count - have, region, others.values(), services.deviations)
         if error is not None:
             raise error

@@ -7,7 +7,7 @@ Networks, load balancers and private links are kept as they are given and change
 import uuid
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, refused
 from localazure.arm.kind import Answer, Call, Change, action, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import (
@@ -22,7 +22,6 @@ from localazure.kinds.agent_pool_defaults import without_empty
 from localazure.kinds.managed_cluster_access import ClusterAccess
 from localazure.kinds.managed_cluster_commands import ClusterCommands
 from localazure.kinds.managed_cluster_pools import AksRuntime
-from localazure.kinds.managed_cluster_refusals import invalid, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import cluster_shape, version_of
 from localazure.services import Services
 from localazure.weather import own_acts
@@ -48,10 +47,10 @@ class ManagedClusters(ClusterAccess):
         return await self._commands.result(resource, call)
 
     def busy(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
-        return pending(f"Another operation ({resource.state})")
+        return refused("aks: busy", operation=f"Another operation ({resource.state})")
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002
-        return invalid("managedCluster.name", f"it takes {allowed}")
+        return refused("aks: invalid", parameter="managedCluster.name", why=f"It takes {allowed}")
 
     def read(self, body: Body) -> Body:
         """Without what is newer than the SDK's description, and comes back with what a client got."""
@@ -62,7 +61,7 @@ class ManagedClusters(ClusterAccess):
 
     def check(self, change: Change) -> None:
         if change.previous is not None and power(change.previous) == STOPPED:
-            raise wrong_power(change.previous.state, STOPPED, "updating")
+            raise refused("aks: power", state=change.previous.state, power=STOPPED, doing="updating")
         properties = change.body["properties"] = without_empty(change.properties)
         profiles = properties.pop(_POOLS, None)
         whole = merged(self.defaults(change), change.body)
@@ -139,19 +138,19 @@ class ManagedClusters(ClusterAccess):
     @action("runCommand")
     async def run_command(self, resource: Resource, call: Call) -> Answer:
         if power(resource) == STOPPED:
-            raise wrong_power(resource.state, STOPPED, "running a command")
+            raise refused("aks: power", state=resource.state, power=STOPPED, doing="running a command")
         return await self._commands.run(resource, call)
 
     @action("stop")
     async def stop(self, resource: Resource, call: Call) -> Answer:
         if power(resource) == STOPPED:
-            raise wrong_power(resource.state, STOPPED, "stopping")
+            raise refused("aks: power", state=resource.state, power=STOPPED, doing="stopping")
         return Answer(status=202, work=lambda: self.resume_action("stop", resource, call.services))
 
     @action("start")
     async def start(self, resource: Resource, call: Call) -> Answer:
         if power(resource) == RUNNING:
-            raise wrong_power(resource.state, RUNNING, "starting")
+            raise refused("aks: power", state=resource.state, power=RUNNING, doing="starting")
         return Answer(status=202, work=lambda: self.resume_action("start", resource, call.services))
 
     async def resume_action(self, action: str, resource: Resource, services: Services) -> None:

@@ -35,7 +35,7 @@ def check(resource_id: ArmId, body: Body | None, services: Services) -> None:
 def _check_pools(cluster: str, key: str, services: Services) -> None:
     for pool in services.store.of_type(_POOL, cluster):
         if pool.key != key and _is_busy(pool, services):
-            raise refused("pool: other in progress", name=pool.id.name, state=pool.state)
+            raise refused("aks: busy", operation=f"Another agentpool operation ({pool.id.name} - {pool.state})")
 
 
 def _check_endpoint(key: str, resource_id: ArmId, services: Services) -> None:
