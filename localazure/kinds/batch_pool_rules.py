@@ -11,20 +11,14 @@ from azure_gpu.catalog.services.batch import images
 from azure_gpu.catalog.services.batch.scale import MOST_TASK_SLOTS, SLOTS_PER_CORE
 from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem, Service
-from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.autoscale_formula import formula_problems
 from localazure import size_facts
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas
+from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas, gallery_images
 from localazure.kinds.batch_refusals import batch_error, invalid_value
-from localazure.kinds.gallery_images import image_at
-from localazure.subscriptions import SUBSCRIPTION
 
-MACHINE = "properties.deploymentConfiguration.virtualMachineConfiguration"
 AUTO = "properties.scaleSettings.autoScale"
 
 
@@ -48,7 +42,6 @@ def check(change: Change, defaults: Body, judge: Callable[[Change, Body, Body], 
     _check_identities(change.body)
     batch_packages.check(properties.get("applicationPackages") or [], account, change.services)
     if change.previous is None:
-        _check_image(change)
         quota = batch_quotas.pool_quota(account, change.services)
         if len(batch_quotas.pools_of(account.key, change.services)) >= quota:
             raise batch_error("PoolQuotaReached")
@@ -79,6 +72,7 @@ def _facts(change: Change, account: Resource) -> Body:
         windows=system_of(sku) == "Windows",
     )
     image = size_facts.of_image(_marketplace(machine.get("imageReference") or {}), change.as_of)
+    image_id = str((machine.get("imageReference") or {}).get("id") or "")
     boots, generations = size.get("generations") or [], image.get("generations") or []
     return {
         **size,
@@ -91,6 +85,8 @@ def _facts(change: Change, account: Resource) -> Body:
         "image": image,
         "boots": boots,
         "fits": not boots or not generations or bool(set(boots) & set(generations)),
+        "gallery": gallery_images.facts_of(image_id, str(properties.get("vmSize") or ""), change.services),
+        "agent_system": system_of(sku),
         "containers": any(each in image.get("has", ()) for each in ("Docker-compatible containers", "Windows containers")),
         "agent": _agent(sku, image, change.as_of),
     }
@@ -143,27 +139,3 @@ def _references(value: object, path: str) -> list[tuple[str, Body]]:
     return here + [
         found for name, each in value.items() if name != "identityReference" for found in _references(each, f"{path}.{name}")
     ]
-
-
-def _check_image(change: Change) -> None:
-    """An image in a gallery of the subscription has to be there, and to be what the node agent runs on."""
-    machine = change.properties["deploymentConfiguration"]["virtualMachineConfiguration"]
-    given, path = machine["imageReference"].get("id"), f"{MACHINE}.imageReference.id"
-    parsed = parse(given) if given else None
-    if given and parsed is None:
-        raise invalid_value(path, "It isn't the id of an image.", given)
-    types = (azure_types.GALLERY_IMAGE.arm_type, azure_types.GALLERY_IMAGE_VERSION.arm_type)
-    if parsed is None or parsed.subscription != SUBSCRIPTION or not any(parsed.is_type(each) for each in types):
-        return
-    definition = image_at(parsed, change.services)
-    if definition is None:
-        raise invalid_value(path, "The image doesn't exist or isn't ready.", given)
-    size = SIZES.find(change.properties["vmSize"])
-    boots = size.series.generations if size else ()
-    generation = f"Gen{definition.properties['hyperVGeneration'][1:]}"
-    if boots and generation not in boots:
-        raise invalid_value(path, f"{size.name if size else ''} boots {' and '.join(boots)} images; this is {generation}.", given)
-    requested, runs = system_of(machine["nodeAgentSkuId"]), definition.properties["osType"]
-    if requested != runs:
-        reason = f"The image runs {runs}, and the node agent is for {requested}."
-        raise invalid_value(f"{MACHINE}.nodeAgentSkuId", reason, machine["nodeAgentSkuId"])

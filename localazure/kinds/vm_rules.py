@@ -1,22 +1,19 @@
 """Rules of Microsoft.Compute for virtual machines: the facts that the table of refusals needs, and missing resources."""
 
 from azure_gpu.catalog.size_use import Service
-from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import same_family
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
 from localazure import size_facts
 from localazure.arm import refusals as table
 from localazure.arm.errors import refused
 from localazure.arm.kind import Change, merged, missing_reference
 from localazure.arm.store import Body
-from localazure.kinds.gallery_images import image_at
+from localazure.kinds import gallery_images
 from localazure.kinds.network_interfaces import machine_of
 from localazure.kubernetes.node_templates import quota_family, quota_vcpus
 from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
 from localazure.machines import model
 from localazure.services import Services
-from localazure.subscriptions import SUBSCRIPTION
 
 _SPOT, _ALL = "lowPriorityCores", "cores"
 
@@ -29,7 +26,6 @@ def check(change: Change, arm_type: str) -> None:
     named = {"properties": {"osProfile": {"computerName": change.id.name, **profile}}} if profile else {}
     table.judge(arm_type, merged(change.body, named), change.as_of, facts=_facts(change))
     _check_size(change)
-    _check_image(change)
     _check_interfaces(change)
     if change.previous is None or _resized(change):
         _check_quota(properties, str(change.body.get("location")), change.id.key, change.services)
@@ -56,6 +52,7 @@ def _facts(change: Change) -> Body:
         "spot": _is_spot(properties),
         "key_path": [f"/home/{user}/.ssh/authorized_keys"],
         "image": image,
+        "gallery": gallery_images.facts_of(str(reference.get("id") or ""), name, change.services),
         "image_version": reference.get("version") or "latest",
         "boots": boots,
         "fits": not boots or not generations or bool(set(boots) & set(generations)),
@@ -88,25 +85,6 @@ def _check_size(change: Change) -> None:
     for _, zone in change.services.deviations.restrictions(name, region):
         if not zone or zone in (change.body.get("zones") or ()):
             raise refused("SkuNotAvailable", size=name, region=region)
-
-
-def _check_image(change: Change) -> None:
-    given = str(((change.properties.get("storageProfile") or {}).get("imageReference") or {}).get("id") or "")
-    if not given:
-        return
-    parsed, size = parse(given), SIZES.find(_size_of(change.properties))
-    boots = size.series.generations if size else ()
-    types = (azure_types.GALLERY_IMAGE.arm_type, azure_types.GALLERY_IMAGE_VERSION.arm_type)
-    if parsed is None:
-        raise refused("vm: invalid id", given=given, name="imageReference.id")
-    if parsed.subscription != SUBSCRIPTION or not any(parsed.is_type(each) for each in types):
-        return
-    definition = image_at(parsed, change.services)
-    if definition is None:
-        raise refused("vm: no image", image=given, region=change.body["location"])
-    number = str(definition.properties["hyperVGeneration"])[1:]
-    if boots and f"Gen{number}" not in boots:
-        raise refused("vm: wrong generation", size=_size_of(change.properties), number=number)
 
 
 def _check_interfaces(change: Change) -> None:
