@@ -4,8 +4,8 @@ A rank is the best that is known: *recorded* (a session with Azure shows it; nam
 example or client, or a public report quotes it), *assumed* (nobody is quoted). `refusals.tsv` is what bodies are judged by
 (`localazure.arm.refusals`), `codes.tsv` has the codes of refusals that depend on more than a body, `sentences.tsv` what such a
 refusal says (`localazure.arm.errors.refused`), `not_judged.tsv` what Azure may refuse though nobody is known to have seen it, and
-is let through. `recorded.tsv` has which operations the sessions show, `runs.tsv` what runs for a type, and `services.tsv` the
-services of modules; `coverage` makes the page of them. `types.toml` has the types that are served.
+is let through. `recorded.tsv` has which operations the sessions show, and `runs.tsv` what runs for a type; `coverage` makes the
+page of them. `types.toml` has the types that are served.
 """
 
 import functools
@@ -72,12 +72,6 @@ class NotJudged(NamedTuple):
 
     arm_type: str
     what: str
-
-
-def service_of(module: str) -> str:
-    """The service that a module of localazure answers for: that of the longest beginning of its path, `kinds/batch_pools.py`."""
-    fits = [(start, service) for start, service in read("services.tsv") if module.startswith(start)]
-    return max(fits, key=lambda each: len(each[0]))[1] if fits else "Azure Resource Manager"
 
 
 @functools.cache
