@@ -26,7 +26,10 @@ def document(kind: Kind, resource: Resource, services: Services) -> Body:
         body["properties"] = {"provisioningState": state, **body.get("properties", {})}
     if kind.has_system_data:
         body["systemData"] = _system_data(resource, services)
-    return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **_of_requested_version(kind, body)}
+    version = requested_version.current()
+    if version not in ("", shapes.default_api_version(kind.azure_type)):
+        body = shapes.without_other_versions(shapes.arm_shape(kind.azure_type), body, version)
+    return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **body}
 
 
 def _system_data(resource: Resource, services: Services) -> Body:
@@ -40,13 +43,6 @@ def _system_data(resource: Resource, services: Services) -> Body:
         "lastModifiedBy": by,
         "lastModifiedByType": "Application",
     }
-
-
-def _of_requested_version(kind: Kind, body: Body) -> Body:
-    version = requested_version.current()
-    if version in ("", shapes.default_api_version(kind.azure_type)):
-        return body
-    return shapes.without_other_versions(shapes.arm_shape(kind.azure_type), body, version)
 
 
 def without_secrets(kind: Kind, body: Body) -> Body:

@@ -15,15 +15,11 @@ def request_date(body: Body | None, stored: Resource | None, group: Resource | N
     """The date for a request with `body` about `stored` in `group`; each may be None. ArmError 400 for an invalid tag."""
     sent = body.get("tags") if body else None
     for given in (sent if isinstance(sent, dict) else None, stored.tags if stored else None, group.tags if group else None):
-        value = _value(given)
+        # Azure compares tag keys without regard to letter case.
+        value = next((value for key, value in (given or {}).items() if key.lower() == tags.AS_OF), None)
         if value is not None:
             return _date(value)
     return clock.as_of
-
-
-def _value(given: dict[str, str] | None) -> str | None:
-    """Azure compares tag keys without regard to letter case."""
-    return next((value for key, value in (given or {}).items() if key.lower() == tags.AS_OF), None)
 
 
 def _date(value: object) -> date:

@@ -83,7 +83,9 @@ class Changes:
         if previous is None:
             checks.name(kind, resource_id)
             resource_id = self._canonical(kind, resource_id, group)
-            self._refuse_taken_name(kind, resource_id)
+            if kind.globally_unique is not None and self._store.named(kind.arm_type, resource_id.name):
+                status, code, message = kind.globally_unique
+                raise ArmError(status, code, message.format(name=resource_id.name), target="name")
         else:
             resource_id = previous.id
         checks.parent(kind, resource_id, group, self._store)
@@ -117,7 +119,7 @@ class Changes:
         change = self.prepared(kind, resource_id, body, caller, patched=patched)
         record = change.resource = self._record(change)
         status = kind.created_status if previous is None else (kind.patched_status if patched else None) or kind.updated_status
-        if _in_background(kind, creating=previous is None):
+        if kind.long_running if previous is None or kind.long_running_update is None else kind.long_running_update:
             record.state = "Creating" if previous is None else "Updating"
             record.service = merged(record.service, _begun(kind, change))
             operation = self._operations.provision(kind, change)
@@ -190,12 +192,6 @@ class Changes:
             return resource_id  # a scope that doesn't exist; the kind's check refuses it
         return canonical
 
-    def _refuse_taken_name(self, kind: Kind, resource_id: ArmId) -> None:
-        if kind.globally_unique is None or not self._store.named(kind.arm_type, resource_id.name):
-            return
-        status, code, message = kind.globally_unique
-        raise ArmError(status, code, message.format(name=resource_id.name), target="name")
-
     def _record(self, change: Change) -> Resource:
         now = self._services.clock.stamp()
         previous = change.previous
@@ -264,10 +260,6 @@ def _response(answer: Answer) -> Response:
     if answer.text is not None:
         return Response(answer.text, answer.status, answer.headers, media_type="text/plain")
     return answers.respond(answer.status, answer.body, answer.headers)
-
-
-def _in_background(kind: Kind, *, creating: bool) -> bool:
-    return kind.long_running if creating or kind.long_running_update is None else kind.long_running_update
 
 
 def _begun(kind: Kind, change: Change) -> Body:

@@ -35,7 +35,8 @@ class InProcessArm:
         """The kind that serves an id. ArmError 501 where none does."""
         target = paths.target_of(paths.segments_of(resource_id), self._kinds)
         if target.id is None or target.tail:
-            raise not_implemented(f"the resource type '{_type_of(resource_id)}'")
+            parsed = arm_ids.parse(resource_id)
+            raise not_implemented(f"the resource type '{parsed.type if parsed else resource_id}'")
         if target.id.subscription.lower() not in SUBSCRIPTIONS:
             raise arm_error("SubscriptionNotFound", subscription=target.id.subscription)
         return target.kind, target.id
@@ -110,8 +111,3 @@ def _failure(operation: Operation) -> ArmError:
     details = [ArmError(409, str(each.get("code")), str(each.get("message"))) for each in error.get("details", [])]
     code, message = str(error.get("code", "Conflict")), str(error.get("message", f"The operation ended as {operation.status}."))
     return ArmError(409, code, message, details=details)
-
-
-def _type_of(resource_id: str) -> str:
-    parsed = arm_ids.parse(resource_id)
-    return parsed.type if parsed else resource_id

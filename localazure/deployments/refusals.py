@@ -51,10 +51,6 @@ def not_valid(name: str, errors: Sequence[ArmError]) -> ArmError:
     )
 
 
-def failed(target: str, errors: Sequence[ArmError]) -> ArmError:
-    return arm_error("DeploymentFailed", target=target, details=errors)
-
-
 def parameter_values(problems: Sequence[Problem]) -> ArmError:
     """A parameter that came without a value."""
     for problem in problems:

@@ -29,7 +29,7 @@ from azure_gpu.formats.arm_template import (
 from localazure.activity_log import phrase
 from localazure.arm import answers
 from localazure.arm.caller import Caller
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, arm_error
 from localazure.arm.in_process import InProcessArm
 from localazure.arm.store import Body, Resource
 from localazure.deployments import refusals, view
@@ -79,7 +79,7 @@ class Run:
             if tasks:
                 await asyncio.wait(tasks)
         if self._errors:
-            raise refusals.failed(self._record.id.text, self._errors)
+            raise arm_error("DeploymentFailed", target=self._record.id.text, details=self._errors)
         await self._outputs()
 
     async def _one(self, resource: TemplateResource) -> None:
@@ -167,7 +167,7 @@ class Run:
             return
         error = await self._step("outputs", "", OUTPUTS, self._evaluate_outputs)
         if error is not None:
-            raise refusals.failed(self._record.id.text, [error])
+            raise arm_error("DeploymentFailed", target=self._record.id.text, details=[error])
 
     async def _evaluate_outputs(self) -> int:
         finished = await self._evaluated(partial(finish_outputs, self._expanded), self._record.id.text)
