@@ -81,8 +81,11 @@ def kinds(backends: Backends) -> tuple[Kind, ...]:
     """Every resource type that is served: the classes of `localazure.kinds`, and all others of the table of types."""
     given = {each.type: getattr(backends, each.name) for each in fields(backends)}
     given[AksRuntime] = AksRuntime(backends.clusters, backends.cluster_pools)
-    active = tuple(made(*(given[needed] for needed in _needs(made))) for made in _classes())
-    return (*active, *without_class(active))
+    active: list[Kind] = []
+    for made in _classes():
+        needed = inspect.signature(made, eval_str=True).parameters.values()  # by its types
+        active.append(made(*(given[each.annotation] for each in needed)))
+    return (*active, *without_class(tuple(active)))
 
 
 def _classes() -> Iterator[Callable[..., Kind]]:
@@ -93,12 +96,6 @@ def _classes() -> Iterator[Callable[..., Kind]]:
             own = isinstance(each, type) and issubclass(each, Kind) and each.__module__ == module.__name__
             if own and "azure_type" in vars(each):
                 yield each
-
-
-def _needs(kind: Callable[..., Kind]) -> Iterator[type]:
-    """What a class's constructor takes, by its types."""
-    for each in inspect.signature(kind, eval_str=True).parameters.values():
-        yield each.annotation
 
 
 def without_backends() -> tuple[Kind, ...]:

@@ -92,8 +92,7 @@ class InProcessArm:
 
     async def act(self, resource_id: str, action: str, version: str, body: Body, caller: Caller) -> Any:
         """What an action answers."""
-        kind, parsed = self._requested(resource_id, version)
-        response = await self._changes.call(kind, parsed, "POST", action, {}, body, caller)
+        response = await self._changes.call(*self._requested(resource_id, version), "POST", action, {}, body, caller)
         return json.loads(bytes(response.body) or b"{}")
 
     def document(self, resource_id: str, version: str) -> Body:

@@ -53,9 +53,8 @@ def not_valid(name: str, errors: Sequence[ArmError]) -> ArmError:
 
 def parameter_values(problems: Sequence[Problem]) -> ArmError:
     """A parameter that came without a value."""
-    for problem in problems:
-        if "key vault" in problem.message:
-            return not_implemented("parameters from a key vault")
+    if any("key vault" in problem.message for problem in problems):
+        return not_implemented("parameters from a key vault")
     return arm_error("InvalidDeploymentParameterValue", sentences=_sentences(problems))
 
 
