@@ -8,16 +8,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-from localazure.arm.store import Store
+from localazure.arm.caller import Caller
+from localazure.arm.store import Body, Store
 from localazure.containers.images import Images
 from localazure.entra.tokens import Tokens
 from localazure.lists.deviations import Deviations
 from localazure.weather.state import Weather
-
-if TYPE_CHECKING:
-    from localazure.arm.in_process import InProcessArm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +53,18 @@ class Clock:
         return (self.now() - before).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+class ArmRequests(Protocol):
+    """ARM requests from inside the server: `localazure.arm.in_process` answers them."""
+
+    async def put(self, resource_id: str, version: str, body: Body, caller: Caller) -> int: ...
+
+    async def delete(self, resource_id: str, *, wait: bool = True) -> None: ...
+
+    async def act(self, resource_id: str, action: str, version: str, body: Body, caller: Caller) -> Any: ...
+
+    def document(self, resource_id: str, version: str) -> Body: ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Services:
     """Services that every part of the server uses. Kinds take the other ones in their constructors: see `localazure.wiring`."""
@@ -66,4 +76,4 @@ class Services:
     deviations: Deviations
     images: Images
     weather: Weather = field(default_factory=Weather)
-    arm: "InProcessArm" = field(init=False)  # set by the router of ARM
+    arm: ArmRequests = field(init=False)  # set by the router of ARM
