@@ -100,10 +100,6 @@ class Written:
     def configure(self, key: str, shape: ClusterShape) -> None:
         self.told.append(("configure", key, shape.kubernetes_version))
 
-    def status(self, key: str, pool: str) -> dict[str, Any]:
-        count = self.counts.get((key, pool))
-        return {} if count is None else {"count": count}
-
     def nodes(self, key: str, pool: str) -> list[dict[str, Any]]:
         return [{"name": f"aks-{pool}-{index}"} for index in range(self.counts.get((key, pool), 0))]
 
