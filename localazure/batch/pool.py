@@ -65,10 +65,6 @@ class Pool:
         self._leaving: list[Node] = []  # of those resumed from an earlier server
         self._going: set[asyncio.Task[None]] = set()  # nodes that leave, whoever asked for it
 
-    @property
-    def formula(self) -> str:
-        return self.record["formula"]
-
     def node(self, node_id: str) -> Node | None:
         return next((node for node in self.nodes if node.id.lower() == node_id.lower() and node.counts), None)
 
@@ -153,10 +149,10 @@ class Pool:
 
     def tick(self, now: datetime) -> None:
         """Every 30 seconds: a sample, and an evaluation where it is due."""
-        if self.formula:
+        if self.record["formula"]:
             interval = durations.length(self.record["interval"] or "") or _DEFAULT_INTERVAL
             if now >= datetime.fromisoformat(self.record["evaluated"]) + interval:
-                self.evaluate(self.formula, act=True)
+                self.evaluate(self.record["formula"], act=True)
                 return
         self.measure(now)
 

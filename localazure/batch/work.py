@@ -1,9 +1,9 @@
 """The jobs and tasks of Batch: which of them a pool's nodes may run next, and what follows from their ends.
 
 Clients change `jobs` and `tasks`; nodes report `begun`, `ended` and `requeued`; `ready` has the tasks that may start. All of it
-outlives this process when a method returns. What clients ask outlives the machine as well; what nodes tell does so from `sync`
-on, which comes before a client is told anything: where the machine goes, the nodes' processes go with it, and their tasks run
-again. Everything happens on the server's event loop; nothing here awaits.
+outlives this process when a method returns. What clients ask outlives the machine as well; what nodes tell does so from the
+tables' `sync` on, which comes before a client is told anything: where the machine goes, the nodes' processes go with it, and
+their tasks run again. Everything happens on the server's event loop; nothing here awaits.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,10 +31,6 @@ class Work:
 
     def close(self) -> None:
         self.tables.close()
-
-    def sync(self) -> None:
-        """To be called before a client is told something."""
-        self.tables.sync()
 
     def listen(self, callback: Callable[[PoolKey], None]) -> None:
         """Calls back with a pool that has new work to take, or whose work was ended by a user."""
@@ -81,11 +77,6 @@ class Work:
         """A task with its job, whatever its state."""
         task, job = self.tables.task(key), self.tables.job(key.account, key.job)
         return _run(job, task) if job and task else None
-
-    def node_of(self, key: TaskKey) -> TaskNode | None:
-        """Where a task runs or ran last."""
-        task = self.tables.task(key)
-        return self.tasks.node_of(task) if task else None
 
     # What nodes tell
 

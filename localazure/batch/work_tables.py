@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from localazure.arm.store import Body
-from localazure.batch.model import PoolKey, TaskKey
+from localazure.batch.model import PoolKey, TaskKey, TaskNode
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -73,6 +73,11 @@ class Task:
     @property
     def running(self) -> bool:
         return self.state in RUNNING
+
+    @property
+    def node(self) -> TaskNode | None:
+        """Where it runs or ran last."""
+        return TaskNode(*self.record["node"]) if self.record.get("node") else None
 
 
 class JobsTasks:

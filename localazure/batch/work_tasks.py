@@ -10,7 +10,7 @@ from localazure.arm.store import Body
 from localazure.batch import work_rules as rules
 from localazure.batch.changes import Changed
 from localazure.batch.errors import BatchError, not_imitated
-from localazure.batch.model import Outcome, TaskKey, TaskNode
+from localazure.batch.model import Outcome, TaskKey
 from localazure.batch.task_environment import preparation_id
 from localazure.batch.work_jobs import Jobs, refuse_ended
 from localazure.batch.work_tables import Job, Tables, Task
@@ -35,11 +35,6 @@ class Tasks:
             self._jobs.get(key.account, key.job)
             raise BatchError("TaskNotFound")
         return task
-
-    @staticmethod
-    def node_of(task: Task) -> TaskNode | None:
-        """Where a task runs or ran last."""
-        return TaskNode(*task.record["node"]) if task.record.get("node") else None
 
     # Changing
 

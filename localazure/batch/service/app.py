@@ -91,7 +91,7 @@ class DataPlane:
         query = _query(request)
         _check_version(query)
         await self._load()
-        self._work.sync()
+        self._work.tables.sync()
         parsed = DataPlaneRequest(
             request=request, account=account, caller=caller, segments=segments[1:], address=address, query=query
         )

@@ -87,8 +87,7 @@ class Files:
                 raise BatchError("NodeNotFound")
             return folder
         task = self._work.tasks.get(TaskKey(request.account.key, request.segments[1].lower(), request.segments[3].lower()))
-        node = self._work.tasks.node_of(task)
-        folder = self._live.task_folder(task.key, node) if node else None
+        folder = self._live.task_folder(task.key, task.node)
         if folder is None or not folder.is_dir():
             raise BatchError("TaskFilesUnavailable")
         return folder

@@ -61,7 +61,7 @@ class Tasks:
     async def delete(self, request: DataPlaneRequest) -> Response:
         task = self.found(request)
         answers.conditions(request, view(task, request))
-        await self._live.forget_task(task.key, self._work.tasks.node_of(task))
+        await self._live.forget_task(task.key, task.node)
         self._work.tasks.delete(task)
         return answers.done(request, 200)
 

@@ -88,7 +88,7 @@ class Life:
         await self.world.pools.forget_job(ACCOUNT, name)
 
     async def forget(self, name: str, step: Step) -> None:
-        await self.world.pools.forget_task(self.tasks[name], self.world.work.node_of(self.tasks[name]))
+        await self.world.pools.forget_task(self.tasks[name], self.world.work.tasks.get(self.tasks[name]).node)
 
     async def resize(self, to: list[Any], step: Step) -> None:
         dedicated, spot, option, timeout = (*to, *[0, 0, "requeue", "PT15M"][len(to) :])
@@ -185,7 +185,7 @@ class Life:
         return found
 
     def files(self, asked: Any, step: Step) -> dict[str, str | None]:
-        folder = self.world.pools.task_folder(self.key(step), self.world.work.node_of(self.key(step)))
+        folder = self.world.pools.task_folder(self.key(step), self.world.work.tasks.get(self.key(step)).node)
         return {name: _text(folder / name) if folder else None for name in asked}
 
     def shared(self) -> Path:

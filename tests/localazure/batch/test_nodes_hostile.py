@@ -22,7 +22,7 @@ IDENTITY = (
 
 
 def node_of(world: World, key: TaskKey) -> Node:
-    task_node = world.work.node_of(key)
+    task_node = world.work.tasks.get(key).node
     assert task_node is not None
     (found,) = (one for pool in world.pools._pools.values() for one in pool.nodes if one.id == task_node.node_id)
     return found
@@ -44,11 +44,11 @@ async def test_a_folder_that_a_task_replaced_by_a_link_is_gone_for_clients(world
     job = world.job(await world.pool())
     own = world.task(job, "own", f"/bin/sh -c 'cd $AZ_BATCH_TASK_DIR/.. && mv own gone && ln -s {tmp_path}/outside own'")
     await world.done(own)
-    assert world.pools.task_folder(own, world.work.node_of(own)) is None
+    assert world.pools.task_folder(own, world.work.tasks.get(own).node) is None
     above = world.task(job, "above", f"/bin/sh -c 'cd $AZ_BATCH_NODE_ROOT_DIR && mv workitems w && ln -s {tmp_path}/o workitems'")
     shutil.copytree(tmp_path / "outside", tmp_path / "o" / "job" / "job-1" / "above")
     await world.done(above)
-    assert world.pools.task_folder(above, world.work.node_of(above)) is None
+    assert world.pools.task_folder(above, world.work.tasks.get(above).node) is None
 
 
 @pytest.mark.slow

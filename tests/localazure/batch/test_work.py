@@ -166,7 +166,7 @@ def test_everything_outlives_the_server(work: Work, tmp_path: Path, clock: Clock
     work.close()
     following = Work(tmp_path / "batch.sqlite", clock)
     assert following.tables.running_keys(POOL) == [key("runs")]
-    assert following.node_of(key("runs")) == NODE
+    assert following.tasks.get(key("runs")).node == NODE
     assert [run.task["id"] for run in following.ready(POOL)] == ["waits"]
     again = following.run_of(key("runs"))
     assert again is not None

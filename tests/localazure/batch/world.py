@@ -144,7 +144,7 @@ class World:
         return self.work.tasks.get(key).state
 
     def folder(self, key: TaskKey) -> Path:
-        found = self.pools.task_folder(key, self.work.node_of(key))
+        found = self.pools.task_folder(key, self.work.tasks.get(key).node)
         assert found is not None
         return found
 
