@@ -22,7 +22,6 @@ OPTIONAL: dict[str, AzureType] = {
     "containerRegistry": azure_types.REGISTRY,
 }
 ISOLATION = ("Disabled", "AllowInternetOutbound", "AllowOnlyApprovedOutbound")  # from open to strict
-DEFAULT_KIND = "Default"
 RECOVER = "allowRecoverSoftDeletedWorkspace"
 
 

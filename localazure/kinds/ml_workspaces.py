@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Answer, Call, Change, action, merged
 from localazure.arm.store import Body, Resource
@@ -157,17 +157,12 @@ def _add_access_policy(workspace: Resource, services: Services) -> None:
     services.store.put(vault)
 
 
-def storage_account_of(workspace: Resource, services: Services) -> Resource:
-    """The account that a workspace keeps its files in. ArmError where it has gone."""
-    parsed = parse(str(workspace.properties["storageAccount"]))
-    account = services.store.get(parsed.key) if parsed else None
-    if account is None:
-        raise ArmError(404, "ResourceNotFound", f"The storage account '{workspace.properties['storageAccount']}' was not found.")
-    return account
-
-
 def _storage_key(workspace: Resource, services: Services) -> Body:
-    account = storage_account_of(workspace, services)
+    """Of the account that a workspace keeps its files in. ArmError where it has gone."""
+    given = str(workspace.properties["storageAccount"])
+    account = services.store.get(given)
+    if account is None:
+        raise ArmError(404, "ResourceNotFound", f"The storage account '{given}' was not found.")
     if account.properties.get("allowSharedKeyAccess") is False or workspace.properties["systemDatastoresAuthMode"] == "Identity":
         return {"userStorageKey": None}
     return {"userStorageKey": account.private["keys"]["key1"]["value"]}

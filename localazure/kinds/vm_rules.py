@@ -25,7 +25,6 @@ def check(change: Change, arm_type: str) -> None:
     profile = properties.get("osProfile")
     named = {"properties": {"osProfile": {"computerName": change.id.name, **profile}}} if profile else {}
     table.judge(arm_type, merged(change.body, named), change.as_of, facts=_facts(change))
-    _check_size(change)
     _check_interfaces(change)
     if change.previous is None or _resized(change):
         _check_quota(properties, str(change.body.get("location")), change.id.key, change.services)
@@ -37,6 +36,7 @@ def _facts(change: Change) -> Body:
     name, sized = _size_of(properties), change.previous is None or _resized(change)
     size = size_facts.of(name, Service.VIRTUAL_MACHINES, region, change.as_of, windows=system == "Windows")
     image = size_facts.of_image(model.reference_of(properties), change.as_of)
+    zones = change.body.get("zones") or ()
     boots, generations = size.get("generations") or [], image.get("generations") or []
     user = (properties.get("osProfile") or {}).get("adminUsername")
     plan: Body = change.body.get("plan") or {}
@@ -46,6 +46,7 @@ def _facts(change: Change) -> Body:
         **size,
         "new": change.previous is None,
         "sized": sized,
+        "withheld": any(not zone or zone in zones for _, zone in change.services.deviations.restrictions(name, region)),
         "id": change.id.text,
         "size": name,
         "system": system,
@@ -75,16 +76,6 @@ def _spell(properties: Body) -> None:
         for known in ("FromImage", "Empty", "Attach"):
             if str(disk.get("createOption") or "").lower() == known.lower():
                 disk["createOption"] = known
-
-
-def _check_size(change: Change) -> None:
-    """Faults withhold sizes. A machine that is there keeps its own."""
-    if change.previous is not None and not _resized(change):
-        return
-    name, region = _size_of(change.properties), str(change.body.get("location"))
-    for _, zone in change.services.deviations.restrictions(name, region):
-        if not zone or zone in (change.body.get("zones") or ()):
-            raise refused("SkuNotAvailable", size=name, region=region)
 
 
 def _check_interfaces(change: Change) -> None:
