@@ -155,7 +155,10 @@ def check_answer(response: httpcore.Response, operation: str) -> None:
     if response.status < 400 or b"x-ms-error-code" in given:
         return
     if response.status < 500 or _UNREADABLE in given:
-        error = blob_error("InvalidXmlDocument" if operation in _OF_DOCUMENTS else "InvalidInput")  # of XML that can't be read
+        code = "InvalidInput"
+        if operation in _OF_DOCUMENTS:  # of XML that can't be read
+            code = "InvalidXmlDocument"
+        error = blob_error(code)
         error.status = response.status if response.status < 500 else 400
         raise error
     raise blob_error("InternalError")
