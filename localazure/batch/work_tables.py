@@ -130,7 +130,9 @@ class Tables:
             known: dict[str, Any] = {**json.loads(content), "seq": seq}
             if task:
                 known["key"] = TaskKey(*known["key"])
-            self._remember(Task(**known) if task else Job(**known))
+            made = Task if task else Job
+            here = {each.name for each in fields(made)}  # an earlier version kept more
+            self._remember(made(**{name: value for name, value in known.items() if name in here}))
 
     def _remember(self, entry: "Job | Task") -> None:
         if isinstance(entry, Job):

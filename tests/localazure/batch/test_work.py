@@ -4,6 +4,7 @@ Their lives are in `work.yaml`.
 """
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 from datetime import timedelta
@@ -164,6 +165,8 @@ def test_everything_outlives_the_server(work: Work, tmp_path: Path, clock: Clock
     add(work, "runs", "waits")
     work.begun(key("runs"), NODE)
     work.close()
+    with sqlite3.connect(tmp_path / "batch.sqlite") as kept:  # an earlier version knew a task's number
+        kept.execute("UPDATE entries SET content = json_set(content, '$.number', 1)")
     following = Work(tmp_path / "batch.sqlite", clock)
     assert following.tables.running_keys(POOL) == [key("runs")]
     assert following.tasks.get(key("runs")).node == NODE
