@@ -93,16 +93,18 @@ class NodeAgent:
 def record(name: str, **changed: Any) -> dict[str, Any]:
     """A node of `nodes.json`."""
     amounts = {"cpu": "4", "memory": "16Gi", "pods": "110", "ephemeral-storage": "100Gi"}
-    plain = {
+    plain: dict[str, Any] = {
         "name": name,
         "pool": "tests",
         "capacity": amounts,
         "allocatable": amounts,
-        "labels": {"agentpool": "tests", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"},
+        "labels": {"agentpool": "tests"},
         "taints": [],
         "gpus": 0,
     }
-    return {**plain, **changed}
+    found = {**plain, **changed}
+    own = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+    return {**found, "labels": {**own, **found["labels"]}}
 
 
 @contextmanager
