@@ -6,7 +6,7 @@ Each check raises ArmError in the words of ARM. What a service refuses beyond th
 from collections.abc import Callable, Collection
 
 from azure_gpu.catalog import names, regions
-from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
 from localazure import shapes
 from localazure.arm import requested_version, unknown_members
@@ -76,12 +76,10 @@ def without_group(code: str, operation: str, kind: Kind, resource_id: ArmId) -> 
 
 
 def extended_gone_group(kind: Kind, resource_id: ArmId, store: Store) -> bool:
-    """Whether it is an assignment at a resource group that is gone: nothing is left to delete, and nothing refused
-    (Test_Authorization_v1api20220401_CreationAndDeletion, 2024-06-11)."""
-    alone = kind.arm_type == azure_types.ROLE_ASSIGNMENT.arm_type and _above(kind, resource_id) is None
-    return (
-        alone and bool(resource_id.resource_group) and store.group(resource_id.subscription, resource_id.resource_group) is None
-    )
+    """Whether it extended a resource group that is gone, where nothing is left to delete, and nothing refused."""
+    if not kind.outlives_group or not resource_id.resource_group or _above(kind, resource_id) is not None:
+        return False
+    return store.group(resource_id.subscription, resource_id.resource_group) is None
 
 
 def above_of_deleted(kind: Kind, resource_id: ArmId, store: Store) -> None:
@@ -100,8 +98,7 @@ def _above(kind: Kind, resource_id: ArmId) -> ArmId | None:
 
 def parent(kind: Kind, resource_id: ArmId, group: Resource | None, store: Store) -> None:
     """Nothing is created below what doesn't exist or is on its way out."""
-    # A role assignment is still made: Test_Authorization_v1api20220401_CreationAndDeletion (2024-06-11).
-    if group is not None and group.state == "Deleting" and kind.arm_type != azure_types.ROLE_ASSIGNMENT.arm_type:
+    if group is not None and group.state == "Deleting" and not kind.outlives_group:
         raise arm_error("ResourceGroupBeingDeleted", name=group.id.name)
     if kind.parent_type is None:
         return

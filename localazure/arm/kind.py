@@ -128,6 +128,7 @@ class Kind:
     # The code of the 404 where the resource group is missing. Services differ, and so do reads and deletes.
     read_without_group: str = "ResourceGroupNotFound"
     delete_without_group: str = "ResourceGroupNotFound"
+    outlives_group: bool = False  # an extension that is still made while its group goes, and deleted in silence once that is gone
     created_headers: Polling = "async"  # of what is `long_running`
     updated_headers: Polling | None = None  # None: as `created_headers`
     patched_headers: Polling | None = None  # None: as `updated_headers`

@@ -10,7 +10,7 @@ from ipaddress import IPv4Network, IPv6Network
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import refused
-from localazure.arm.kind import Change, Kind, check_reference, merged
+from localazure.arm.kind import Change, Kind, check_reference
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid
 from localazure.kinds.network_common import etag, ids_in, keep_members, users_of
@@ -48,12 +48,9 @@ class VirtualNetworks(Kind):
         return {}
 
     def live(self, resource: Resource, services: Services) -> Body:
-        shown = [
-            {"id": one.id.text, "name": one.id.name, "type": one.id.type, **subnet_view(one, services)}
-            for one in subnets_of(resource.id, services)
-        ]
+        shown = [_part(one, _use(one, services)) for one in subnets_of(resource.id, services)]
         joined = [
-            merged(_joining(one), {"properties": {**_peered(one, services), "provisioningState": "Succeeded"}})
+            _part(one, {"resourceGuid": guid(one.key), **_peered(one, services)})
             for one in services.store.of_type(PEERING.arm_type, resource.key)
         ]
         given = resource.properties.get("virtualNetworkPeerings") or []
@@ -98,9 +95,10 @@ class Peerings(Kind):
         return {"properties": _peered(resource, services)}
 
 
-def _joining(peering: Resource) -> Body:
-    own = {"id": peering.id.text, "name": peering.id.name, "type": peering.id.type, "etag": etag(peering)}
-    return {**own, "properties": {"resourceGuid": guid(peering.key), **peering.properties}}
+def _part(one: Resource, shown: Body) -> Body:
+    """A subnet or a peering in its network's document. `shown`: what the service adds to its properties."""
+    own = {"id": one.id.text, "name": one.id.name, "type": one.id.type, "etag": etag(one)}
+    return {**own, "properties": {**one.properties, **shown, "provisioningState": "Succeeded"}}
 
 
 def _peered(peering: Resource, services: Services) -> Body:
@@ -118,11 +116,6 @@ def _peered(peering: Resource, services: Services) -> Body:
 
 def subnets_of(network: ArmId, services: Services) -> list[Resource]:
     return services.store.of_type(azure_types.SUBNET.arm_type, network.key)
-
-
-def subnet_view(subnet: Resource, services: Services) -> Body:
-    shown = {**subnet.properties, **_use(subnet, services), "provisioningState": "Succeeded"}
-    return {"etag": etag(subnet), "properties": shown}
 
 
 def check_unused(subnet: Resource, services: Services) -> None:

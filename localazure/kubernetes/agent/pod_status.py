@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Body = dict[str, Any]
-CREATING, INITIALIZING = "ContainerCreating", "PodInitializing"
+CREATING = "ContainerCreating"
 _OURS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 
 
