@@ -8,10 +8,10 @@ Microsoft Learn, role-based-access-control/built-in-roles/storage, read 2026-11-
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from azure_gpu.catalog import roles
+from localazure import tables
 from localazure.blobs.errors import blob_error, not_implemented
 
 RBAC = "Microsoft.Storage/storageAccounts/blobServices/"
@@ -36,8 +36,7 @@ class Operation(NamedTuple):
 
 def _rows() -> Iterator[tuple[list[str], list[str]]]:
     """Where an operation stands (level, methods, restype, comp), and what it is."""
-    for line in Path(__file__).with_name("operations.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        cells = line.split("\t")
+    for cells in tables.rows(__file__, "operations.tsv", header=True):
         yield cells[:4], cells[4:]
 
 

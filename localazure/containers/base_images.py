@@ -1,10 +1,10 @@
 """Base images under the names of registries that mirror Docker Hub: each means the image of Docker Hub, as its row says."""
 
-from pathlib import Path
+from localazure import tables
 
 PYTHON = "docker.io/library/python"
 CUDA = "docker.io/nvidia/cuda"
-_ROWS = [line.split("\t") for line in Path(__file__).with_name("base_images.tsv").read_text("utf-8").splitlines()[1:]]
+_ROWS = tables.rows(__file__, "base_images.tsv", header=True)
 
 
 def on_docker_hub(name: str) -> str:

@@ -8,10 +8,11 @@ checks.
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import jwt
+
+from localazure import tables
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _ALGORITHMS = ["RS256"]
@@ -33,8 +34,8 @@ class EntraError(Exception):
 
 @functools.cache
 def _rows() -> Mapping[int, tuple[str, str, str]]:
-    lines = Path(__file__).with_name("refusals.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    return {int(number): (status, error, sentence) for number, status, error, sentence, _ in (each.split("\t") for each in lines)}
+    known = tables.rows(__file__, "refusals.tsv", header=True)
+    return {int(number): (status, error, sentence) for number, status, error, sentence, _ in known}
 
 
 def check(form: Mapping[str, str], credentials: Credentials, key_set: Callable[[str], KeySet | None], now: datetime) -> None:

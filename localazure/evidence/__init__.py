@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
+from localazure import tables
+
 Rank = Literal["recorded", "documented", "assumed"]
 RANKS: tuple[Rank, ...] = ("recorded", "documented", "assumed")
 _FOLDER = Path(__file__).parent
@@ -135,4 +137,4 @@ def _laid(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(name: str) -> Sequence[Sequence[str]]:
-    return [line.split("\t") for line in (_FOLDER / name).read_text(encoding="utf-8").splitlines()]
+    return tables.rows(__file__, name)

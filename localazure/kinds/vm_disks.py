@@ -3,13 +3,12 @@
 Source: Microsoft Learn, REST reference of Microsoft.Compute/disks 2024-03-02.
 """
 
-import csv
 import functools
 import re
-from pathlib import Path
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
+from localazure import tables
 from localazure.arm.errors import not_implemented, refused
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
@@ -124,8 +123,8 @@ def _performance(sku: str, size: int) -> Body:
 
 @functools.cache
 def _tiers() -> tuple[dict[str, str], ...]:
-    with Path(__file__).with_name("disk_tiers.tsv").open(encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file, delimiter="\t"))
+    names, *rows = tables.rows(__file__, "disk_tiers.tsv")
+    return tuple(dict(zip(names, row, strict=True)) for row in rows)
 
 
 def _state(machine: Resource | None, machines: Machines) -> str:

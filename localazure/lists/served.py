@@ -6,13 +6,12 @@ azure-mgmt packages, of azure-ai-ml 1.35.2 and of azure-cli 2.91.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
 from azure_gpu.catalog import regions
-from localazure import activity_log, evidence, shapes
+from localazure import activity_log, evidence, shapes, tables
 from localazure.arm import answers, checks, filters, paths
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
@@ -165,8 +164,7 @@ _ANSWERS: Mapping[str, Answer] = {
     "a support ticket": lambda asked: support_tickets.one(asked.name, asked.services),
     "a new support ticket": lambda asked: support_tickets.created(asked.name, asked.body, asked.services),
 }
-_FILE = Path(__file__).with_name("served.tsv")
-ROWS = tuple(Row(*line.split("\t")) for line in _FILE.read_text(encoding="utf-8").splitlines()[1:])
+ROWS = tuple(Row(*row) for row in tables.rows(__file__, "served.tsv", header=True))
 
 
 def asked(

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from localazure import tables
 from localazure.folder import write_json
 from localazure.kubernetes.gpu_programs import PROGRAM, Programs
 from localazure.kubernetes.node_gpus import Visible, gpus
@@ -17,7 +18,7 @@ from localazure.machines.model import MachineSettings
 HOST = "machine"  # the key of the machine itself among those that see its GPUs; containers are `docker`
 NAME = "host"
 _OWN = Path(__file__).with_name("bin")  # scripts that every machine has
-_REFUSED = [line.split("\t") for line in Path(__file__).with_name("refused_programs.tsv").read_text("utf-8").splitlines()]
+_REFUSED = tables.rows(__file__, "refused_programs.tsv")
 _NO_DRIVER_HERE = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
     "installed and running."

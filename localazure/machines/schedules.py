@@ -5,11 +5,11 @@ Names: Unicode CLDR, windowsZones.xml, those of the zones of Azure's regions and
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
-_FILE = Path(__file__).with_name("time_zones.tsv")
-ZONES: Mapping[str, str] = dict(line.split("\t") for line in _FILE.read_text(encoding="utf-8").splitlines())
+from localazure import tables
+
+ZONES: Mapping[str, str] = dict(tables.rows(__file__, "time_zones.tsv"))
 
 
 def time_of(text: str) -> time | None:

@@ -10,12 +10,12 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from localazure import tables
 from localazure.faults import ABORT, GONE
 from localazure.ml.authentication import Gate
 from localazure.ml.live import LiveEndpoint
@@ -29,7 +29,7 @@ DEPLOYMENT = b"azureml-model-deployment"
 SCORE = "/score"
 _LOCAL = (b"x-local-azure", b"embedded")
 # Those of one connection, and the key or token, which is for the endpoint and none of the container's business.
-_ROWS = [line.split("\t") for line in Path(__file__).with_name("kept_back_headers.tsv").read_text("ascii").splitlines()[1:]]
+_ROWS = tables.rows(__file__, "kept_back_headers.tsv", header=True)
 _NOT_PASSED_ON = frozenset(name.encode() for name, asked, _ in _ROWS if asked)
 _NOT_ANSWERED = frozenset(name.encode() for name, _, answered in _ROWS if answered)
 _REASON_BYTES = 200  # of `ms-azureml-model-error-reason`

@@ -1,12 +1,11 @@
 """Actions, reads and operations of Batch that require something running: refused with 501 where nothing runs."""
 
-from pathlib import Path
-
+from localazure import tables
 from localazure.arm.errors import nothing_runs
 from localazure.services import Services
 
 # By type and pattern of the action or read: what is missing.
-_ROWS = [line.split("\t") for line in Path(__file__).with_name("refused.tsv").read_text("utf-8").splitlines()]
+_ROWS = tables.rows(__file__, "refused.tsv")
 _REFUSED = {(arm_type, pattern): what for arm_type, pattern, what in _ROWS}
 _BATCH = frozenset({("POST", "jobs"), ("POST", "jobs/*/tasks"), ("POST", "jobs/*/addtaskcollection")})
 

@@ -11,8 +11,9 @@ above them: what one shows at a version that lacks it by the packages isn't in t
 
 import functools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Literal, NamedTuple
+
+from localazure import tables
 
 Presence = Literal["there", "missing", "unknown"]
 _NEVER, _NOTHING = "*", "-"
@@ -38,6 +39,5 @@ def presence(name: str, member: str, version: str) -> Presence:
 
 @functools.cache
 def _rows() -> Mapping[tuple[str, str], _Row]:
-    lines = (Path(__file__).parent / "versions.tsv").read_text().splitlines()
-    cells = (line.split("\t") for line in lines)
-    return {(name, member): _Row(*("" if each == _NOTHING else each for each in rest)) for name, member, *rest in cells}
+    known = tables.rows(__file__, "versions.tsv")
+    return {(name, member): _Row(*("" if each == _NOTHING else each for each in rest)) for name, member, *rest in known}

@@ -8,7 +8,6 @@ import importlib
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from types import ModuleType
 from urllib.parse import parse_qsl
 
@@ -18,6 +17,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from azure_gpu.formats.azure_types import BATCH_ACCOUNT
+from localazure import tables
 from localazure.arm.errors import ArmError
 from localazure.batch.endings import Endings
 from localazure.batch.errors import BatchError, not_imitated
@@ -148,8 +148,7 @@ def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[s
         "lists": Lists(services, live, pools),
     }
     found: dict[tuple[str, str], Operation | None] = {}
-    for line in Path(__file__).with_name("operations.tsv").read_text(encoding="utf-8").splitlines():
-        method, path, operation = line.split("\t")
+    for method, path, operation in tables.rows(__file__, "operations.tsv"):
         whose, _, name = operation.partition(".")
         found[method, path] = getattr(served[whose], name) if name else None
     return found
